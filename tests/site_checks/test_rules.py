@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.runners.site_checks.rules import BY_NAME
+from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.checked_sites import (
     DENIED,
     DESCRIBED,
@@ -18,6 +19,7 @@ from tests.support.checked_sites import (
     page,
     sitemap,
 )
+from tests.support.committed import commit_rows
 
 A, B, C, D = (f"http://a.test/{name}" for name in ("", "b", "c", "d"))
 SECURE_A, SECURE_B = "https://a.test/", "https://a.test/b"
@@ -160,6 +162,23 @@ def test_honest_sites(name: str, tmp_path: Path) -> None:
     answers = HONEST_SITES[name]
     allowed = {"orphan"} if name.startswith(("an entry", "a port")) else set[str]()
     assert [each for each in found(crawled(tmp_path, answers)) if each[0] not in allowed] == []
+
+
+def test_fragments_of_a_page_that_a_limit_cut_are_not_judged(tmp_path: Path) -> None:
+    answers = {A: page("A", "<a href=b#x>b"), B: page("B", f"{'<div>' * 2_100}<p id=x>")}
+    assert [rule for rule, _, _ in found(crawled(tmp_path, answers))] == []
+
+
+def test_a_probe_is_no_answer(tmp_path: Path) -> None:
+    crawl = crawled(tmp_path, {A: page("A", "<a href=b>b"), B: page("B")}, {B: GONE._replace(kind="probe")})
+    assert found(crawl) == []
+
+
+def test_a_link_to_an_alias_is_one_to_what_stands_for_it(tmp_path: Path) -> None:
+    crawl = crawled(tmp_path, {A: page("A", "<a href=b>b <a href=c#x>c"), C: page("C"), D: GONE})
+    rows = [{"url": B, "state": "alias", "joined_to": url_key(D)}, {"url": C, "state": "fetched"}]
+    commit_rows(tmp_path, "update", 2, {"urls": rows})
+    assert found(crawl) == [("gone", A, B), ("fragment", A, f"{C}#x")]
 
 
 def test_a_page_is_as_its_last_answer_says(tmp_path: Path) -> None:
