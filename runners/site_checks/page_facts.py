@@ -119,6 +119,7 @@ def _references(root: Any, url: str, base: str) -> Iterator[Reference]:
     """The http and https references of a page, each (target, fragment, kind) once; of those to itself, fragments."""
     section = section_id = ""
     seen = set[tuple[str, str]]()
+    targets = dict[str, str | None]()  # many references differ in their fragments only
     found = set[tuple[str, str, str]]()
     for element in root.iter(*_WALKED):
         if element.tag in _HEADINGS:
@@ -128,7 +129,10 @@ def _references(root: Any, url: str, base: str) -> Iterator[Reference]:
             if (reference, kind) in seen or len(reference) > _MAX_REFERENCE:
                 continue
             seen.add((reference, kind))
-            target = urls.canonicalize(reference, base)
+            path = reference.partition("#")[0]
+            if path not in targets:
+                targets[path] = urls.canonicalize(path, base)
+            target = targets[path]
             fragment = _fragment(reference) if kind in ("a", "area") else ""
             key = (target or "", fragment, kind)
             if target is None or key in found or (target == url and not fragment and kind != "canonical"):
