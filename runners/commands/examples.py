@@ -23,6 +23,7 @@ EXAMPLES = {
     "check": "beamtrawl check url https://www.example.org/a/../b?utm_source=x",
     "check url": "beamtrawl check url https://www.example.org/a/../b?utm_source=x",
     "check robots": "beamtrawl check robots https://www.example.org/ --agent MyBot",
+    "check links": "beamtrawl check links ./mycrawl --fail-on gone,failed",
     "check page": "beamtrawl check page https://www.example.org/",
     "check index": "beamtrawl check index ./mycrawl",
     "check crawl": "beamtrawl check crawl ./mycrawl",

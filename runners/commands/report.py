@@ -15,7 +15,8 @@ from ..exports.output import require_folder
 from ..report.collect import collect
 from ..report.page import render_report
 from ..report.query_counts import QueryCounts, read_query_log
-from ..report.sections import queries
+from ..report.sections import queries, site_check
+from ..site_checks.check import check_site
 from ..terminal.errors import Failure, Usage
 
 
@@ -27,6 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--query-log", type=Path, metavar="FILE", help="show what people look for, from the file of serve --query-log"
+    )
+    parser.add_argument(
+        "--check-links", action="store_true", help="show what is broken on the site, as check links finds it"
     )
     parser.epilog = "Example: beamtrawl report ./mycrawl -o report.html"
 
@@ -40,8 +44,12 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.output is not None:
         require_folder(arguments.output)
     asked = _asked(arguments.query_log)
+    settings = stored_settings(crawl)
     try:
-        report = collect(crawl, stored_settings(crawl), _estimate(crawl, arguments.estimate), datetime.now(UTC))
+        report = collect(crawl, settings, _estimate(crawl, arguments.estimate), datetime.now(UTC))
+        if arguments.check_links:
+            with check_site(crawl, crawl.require_manifests(), settings) as checked:
+                report = report._replace(sections=[*report.sections, site_check.section(checked)])
     except QueryError as error:
         raise Failure(str(error)) from error
     if asked:

@@ -24,6 +24,7 @@ from ....transforms.urls.rejections import in_words
 from ...state.copies import copy_of
 from ...terminal.errors import Usage
 from ...terminal.units import counted
+from . import links as check_links
 from . import page as check_page
 from . import robots as check_robots
 
@@ -42,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     index.add_argument("dir", metavar="DIR")
     index.set_defaults(check=check_index)
     check_robots.add_arguments(kinds.add_parser("robots", help="how a robots.txt is understood", allow_abbrev=False))
+    check_links.add_arguments(
+        kinds.add_parser("links", help="what is broken on a site: links, titles, sitemaps", allow_abbrev=False)
+    )
     check_page.add_arguments(kinds.add_parser("page", help="what a crawl would take from a page", allow_abbrev=False))
     crawl = kinds.add_parser("crawl", help="whether a crawl holds all that its manifests promise", allow_abbrev=False)
     crawl.add_argument("dir", metavar="DIR")

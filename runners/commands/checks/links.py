@@ -1,0 +1,149 @@
+"""`check links`: what is broken on the site of a crawl: links, fragments, titles, sitemaps and more."""
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TextIO
+
+from ....transforms.directory.crawl_dir import CrawlDir, Manifest
+from ....transforms.directory.crawl_settings import stored_settings
+from ....transforms.plugins import PluginError
+from ....transforms.sql import QueryError
+from ...site_checks.check import SLOW_S, Checked, Finding, check_site
+from ...site_checks.rules import BY_NAME, RULES, Severity
+from ...terminal.errors import Failure, Usage
+from ...terminal.units import counted
+
+FOUND = 3
+"""The exit code if a rule of --fail-on has findings."""
+
+_SHOWN = 10  # findings of a rule
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dir", metavar="DIR")
+    parser.add_argument(
+        "--rule", action="append", type=_rules, metavar="RULES", help="check by these rules only, and show all findings"
+    )
+    parser.add_argument("--since", type=int, metavar="ROUND", help="only what has come about after that round")
+    parser.add_argument(
+        "--fail-on", type=_rules, default=[], metavar="RULES", help=f"exit with {FOUND} if one of these has findings"
+    )
+    parser.add_argument(
+        "--slow", type=float, default=SLOW_S, metavar="SECONDS", help=f"from which on an answer is slow ({SLOW_S:g})"
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON")
+    form.add_argument("--csv", action="store_true", help="print CSV")
+    parser.epilog = (
+        f"RULES: names separated by commas, a severity ({', '.join(Severity)}) or all. Rules:"
+        f" {', '.join(rule.name for rule in RULES)}."
+    )
+    parser.set_defaults(check=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the findings; 3 if a rule of --fail-on has some, else 0."""
+    crawl = CrawlDir(arguments.dir)
+    manifests = crawl.require_manifests()
+    _require_since(manifests, arguments.since)
+    if not arguments.slow > 0:
+        raise Usage(f"--slow {arguments.slow:g}: give a number of seconds above 0")
+    chosen = {name for names in arguments.rule or [list(BY_NAME)] for name in names}
+    if unchecked := sorted(set(arguments.fail_on) - chosen) if arguments.rule else []:
+        raise Usage(f"--fail-on {','.join(unchecked)}: --rule leaves it out")
+    rules = [rule for rule in RULES if rule.name in chosen]
+    try:
+        with check_site(crawl, manifests, stored_settings(crawl), rules, arguments.since, arguments.slow) as checked:
+            _FORMS["json" if arguments.json else "csv" if arguments.csv else "text"](
+                checked, None if arguments.rule else _SHOWN, sys.stdout
+            )
+            failed = any(count.findings for count in checked.counts() if count.rule.name in arguments.fail_on)
+    except PluginError as error:
+        raise Usage(str(error)) from error
+    except QueryError as error:
+        raise Failure(str(error)) from error
+    return FOUND if failed else 0
+
+
+def _rules(text: str) -> list[str]:
+    found = list[str]()
+    for word in filter(None, (part.strip() for part in text.split(","))):
+        names = [rule.name for rule in RULES if word in ("all", rule.severity, rule.name)]
+        if not names:
+            raise argparse.ArgumentTypeError(f"{word}: no rule; rules are {', '.join(BY_NAME)}")
+        found += names
+    return found
+
+
+def _require_since(manifests: Collection[Manifest], since: int | None) -> None:
+    last = max(manifest.round for manifest in manifests)
+    if since is not None and not 1 <= since <= last:
+        raise Usage(f"--since {since}: the rounds of the crawl are 1 to {last}; name one of them")
+
+
+def write_json(checked: Checked, most: int | None, output: TextIO) -> None:
+    """One object: counts, notes, and all findings, a line each."""
+    counts = {count.rule.name: count.findings for count in checked.counts()}
+    head = {"pages": checked.pages, "counts": counts, "notes": checked.notes}
+    output.write(f'{json.dumps(head, ensure_ascii=False)[:-1]}, "findings": [')
+    for number, finding in enumerate(_all(checked)):
+        row = finding.to_dict() | {"severity": BY_NAME[finding.rule].severity}
+        output.write(f"{',' if number else ''}\n{json.dumps(row, ensure_ascii=False)}")
+    output.write("\n]}\n")
+
+
+def write_csv(checked: Checked, most: int | None, output: TextIO) -> None:
+    """All findings, with a line of names."""
+    writer = csv.writer(output, lineterminator="\n")
+    writer.writerow(Finding._fields)
+    for finding in _all(checked):
+        writer.writerow("" if value is None else value for value in finding.to_dict().values())
+
+
+def write_text(checked: Checked, most: int | None, output: TextIO) -> None:
+    """The findings by rule, the first `most` of each, then notes."""
+    total = 0
+    for count in checked.counts():
+        total += count.findings
+        if not count.findings:
+            continue
+        print(f"{count.rule.name} ({count.findings:,}): {count.rule.meaning}", file=output)
+        for finding in checked.findings(count.rule, most):
+            print(f"  {_line(finding)}", file=output)
+        if most is not None and count.findings > most:
+            print(f"  … {count.findings - most:,} more: --rule {count.rule.name}", file=output)
+    for note in checked.notes:
+        print(f"note: {note}", file=output)
+    print(f"{counted(checked.pages, 'page')} checked, {counted(total, 'finding')}", file=output)
+
+
+_FORMS: dict[str, Callable[[Checked, int | None, TextIO], None]] = {
+    "json": write_json,
+    "csv": write_csv,
+    "text": write_text,
+}
+
+
+def _all(checked: Checked) -> Iterator[Finding]:
+    for count in checked.counts():
+        if count.findings:
+            yield from checked.findings(count.rule)
+
+
+def _line(finding: Finding) -> str:
+    parts: Iterable[str | None] = (
+        finding.place,
+        finding.anchor and f"“{finding.anchor}”",
+        finding.target and f"-> {finding.target}",
+        (finding.final and finding.final != finding.target and f"-> {finding.final}") or None,
+        f"({_reason(finding)})" if _reason(finding) else None,
+    )
+    return " ".join(filter(None, (part and " ".join(part.split()) for part in parts)))
+
+
+def _reason(finding: Finding) -> str:
+    since = finding.round and f"since round {finding.round}"
+    return ", ".join(str(part) for part in (finding.status, finding.detail, since) if part)

@@ -1,0 +1,171 @@
+"""Checks the pages and links of a crawl by the rules, as a table of findings."""
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import duckdb
+
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
+from ...transforms.http.request_headers import Identity
+from ...transforms.parsing.crawl_scope import CrawlScope
+from ...transforms.sections.section import url_of
+from ...transforms.settings import Settings
+from ...transforms.sql import open_tables
+from .gather import TABLES, drop_files, gather
+from .rules import BY_NAME, COLUMNS, RULES, Rule
+
+SLOW_S = 5.0
+"""Seconds from which on an answer counts as slow, unless it is said otherwise."""
+
+_BATCH = 1_000  # findings in memory
+
+
+class Finding(NamedTuple):
+    """What a rule has found."""
+
+    rule: str
+    page: str  # where it is: a page, or a sitemap
+    section: str | None  # the heading above it
+    place: str  # URL of the page with the id of that heading, if it has one
+    anchor: str | None  # text of the link
+    target: str | None  # what it is about, if not the page itself
+    status: int | None  # of the answer that decided
+    final: str | None  # where redirects of the target end
+    detail: str | None
+    since: datetime | None  # when it was seen first, as far as is known
+    round: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values by name."""
+        return self._asdict() | {"since": f"{self.since:%Y-%m-%dT%H:%M:%SZ}" if self.since else None}
+
+
+class Count(NamedTuple):
+    """How many findings a rule has."""
+
+    rule: Rule
+    findings: int
+    pages: int
+
+
+class Checked:
+    """The findings of a check, in a database that moves what exceeds its memory to a temporary folder."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule]) -> None:
+        self._connection, self._rules = connection, rules
+        self.notes: list[str] = []
+
+    @property
+    def pages(self) -> int:
+        """How many pages were checked."""
+        return _number(self._connection, "SELECT count(*) FROM current")
+
+    def counts(self) -> list[Count]:
+        """The number of findings of each rule, zeros included."""
+        found = self._connection.execute("SELECT rule, count(*), count(DISTINCT page) FROM findings GROUP BY rule")
+        by_name = {name: (count, pages) for name, count, pages in found.fetchall()}
+        return [Count(rule, *by_name.get(rule.name, (0, 0))) for rule in self._rules]
+
+    def findings(self, rule: Rule, most: int | None = None) -> Iterator[Finding]:
+        """The findings of a rule, by page; the first `most`, if given."""
+        names = ", ".join(f'"{name}"' for name in COLUMNS)
+        query = f"SELECT {names} FROM findings WHERE rule = '{rule.name}' ORDER BY page, target, anchor"
+        limit = "" if most is None else f" LIMIT {most}"
+        for batch in self._connection.cursor().sql(query + limit).to_arrow_reader(_BATCH):
+            for row in batch.to_pylist():
+                section_id = row.pop("section_id")
+                yield Finding(rule.name, place=url_of(row["page"], section_id or ""), **row)
+
+    def worst_pages(self, most: int) -> list[tuple[str, int, str]]:
+        """(page, number of its findings, their rules) of the pages with most of them."""
+        return self._connection.execute(
+            "SELECT page, count(*), string_agg(DISTINCT rule, ', ' ORDER BY rule) FROM findings"
+            " GROUP BY page ORDER BY 2 DESC, 1 LIMIT ?",
+            [most],
+        ).fetchall()
+
+
+@contextmanager
+def check_site(
+    crawl: CrawlDir,
+    manifests: Sequence[Manifest],
+    settings: Settings,
+    rules: Sequence[Rule] = RULES,
+    since: int | None = None,
+    slow_s: float = SLOW_S,
+) -> Iterator[Checked]:
+    """Check a crawl by some rules; with `since`, only what has come about after that round counts.
+
+    Whether it has is decided by the check of the crawl as it was then. CrawlDirError if a file is damaged.
+    """
+    last = max(manifest.round for manifest in manifests)
+    robot = Identity.of(settings.robot).token
+    with open_tables(crawl, manifests, TABLES) as connection:
+        for name, state in (("earlier", since), ("findings", last)):
+            if state is not None:
+                gather(connection, crawl, manifests, robot, slow_s, state)
+                drop_files(connection, _url_filter(crawl, manifests, settings))
+                _find(connection, name, rules)
+                if name == "earlier":
+                    connection.execute("CREATE TABLE unread AS SELECT url FROM current ANTI JOIN pages USING (url_key)")
+        if since is not None:
+            connection.execute(_NEW, [since])
+        checked = Checked(connection, rules)
+        checked.notes = _notes(connection, rules)
+        yield checked
+
+
+def _url_filter(crawl: CrawlDir, manifests: Sequence[Manifest], settings: Settings) -> Any:
+    seeds = paths_of(manifests, "seeds")
+    return CrawlScope.of(crawl.root, settings.scope, settings.documents, seeds).url_filter()
+
+
+def _find(connection: duckdb.DuckDBPyConnection, table: str, rules: Collection[Rule]) -> None:
+    """Create a table of the findings of rules."""
+    connection.execute(_FINDINGS.format(table=table))
+    names = ", ".join(f'"{name}"' for name in COLUMNS)
+    for rule in rules:
+        connection.execute(f"INSERT INTO {table} (rule, {names}) SELECT '{rule.name}', * FROM ({rule.query})")
+
+
+_FINDINGS = """
+CREATE TABLE {table} (
+    rule VARCHAR, page VARCHAR, section VARCHAR, section_id VARCHAR, anchor VARCHAR, target VARCHAR, status INT,
+    final VARCHAR, detail VARCHAR, since TIMESTAMPTZ, "round" INT
+)
+"""
+
+_NEW = """
+DELETE FROM findings f
+WHERE EXISTS (
+    FROM earlier e WHERE e.rule = f.rule AND e.page = f.page AND e.target IS NOT DISTINCT FROM f.target
+) OR (f.page IN (SELECT url FROM unread) AND f."round" <= ?)
+"""
+"""Of a page whose body of then is not stored any more, its dates decide."""
+
+
+def _notes(connection: duckdb.DuckDBPyConnection, rules: Collection[Rule]) -> list[str]:
+    """What the check could not know."""
+    notes = []
+    if without := _number(connection, "SELECT count(*) FROM current ANTI JOIN pages USING (url_key)"):
+        notes.append(
+            f"{without} pages have no stored HTML (another kind, or removed by storage.body_rounds): their links are"
+            " checked without places and fragments, and by no rule about pages"
+        )
+    if BY_NAME["orphan"] in rules and (gaps := _gaps(connection)):
+        notes.append(f"orphan: not decided, because pages may have further links: {gaps}")
+    if BY_NAME["not_in_sitemap"] in rules and not _number(connection, "SELECT is_known::INT FROM sitemaps_known"):
+        notes.append("not_in_sitemap: not decided, because a sitemap was cut or could not be fetched")
+    return notes
+
+
+def _gaps(connection: duckdb.DuckDBPyConnection) -> str:
+    found = connection.execute("SELECT reason, count(*), min(url) FROM gaps GROUP BY reason ORDER BY reason").fetchall()
+    return ", ".join(f"{count} {reason} (such as {url})" for reason, count, url in found)
+
+
+def _number(connection: duckdb.DuckDBPyConnection, query: str) -> int:
+    row = connection.execute(query).fetchone()
+    return int(row[0]) if row else 0

@@ -1,0 +1,210 @@
+"""Reads of a stored page what the tables do not have: places of links, fragments, ids, and what the page lacks.
+
+A pure function of the bytes. The page is parsed a second time, because few crawls are checked, and no other reader pays
+for it then; so old crawls can be checked, too.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from lxml import etree
+
+from ...transforms import urls
+from ...transforms.http import media_types
+from ...transforms.parsing import charsets, html_links, html_metadata, html_tree, rel_canonical, robots_meta
+from ...transforms.parsing.main_text import collapse
+from ...transforms.parsing.source import MAX_MARKUP
+from ...transforms.sections.element_ids import Ids, settle_ids
+
+MAX_REFERENCES = html_links.MAX_LINKS
+"""Maximum number of references kept per page, each target, fragment and kind once."""
+
+MAX_LABEL = 200
+"""Maximum number of characters kept of an anchor text and of a heading."""
+
+SUBRESOURCES = frozenset(
+    {
+        *("img", "srcset", "script", "stylesheet", "iframe", "frame", "video", "audio", "source", "track", "embed"),
+        *("object", "input", "poster"),
+    }
+)
+"""Kinds of references that a browser loads with the page."""
+
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_ATTRIBUTES = {
+    **{tag: name for tag, name in html_tree.URL_ATTRIBUTES.items() if tag != "form"},
+    **dict.fromkeys(("script", "video", "audio", "source", "track", "input"), "src"),
+}
+_WALKED = tuple(sorted({*_HEADINGS, *_ATTRIBUTES}))
+_RELATIONS = ("canonical", "stylesheet", "alternate", "icon")  # of which a link has the first as its kind
+_NO_REFERENCES = frozenset({"preconnect", "dns-prefetch"})  # relations to hosts, not to resources
+_SCRIPT_TYPE = re.compile(r"|module|(?:text|application)/(?:x-)?(?:java|ecma)script", re.IGNORECASE)
+_PERMALINKS = " ¶§🔗\u200b"  # appended to headings by generators of documentation
+_MAX_PIECES = 64  # of text, and elements, read per label
+_MAX_CANDIDATES = 100  # read per srcset
+_MAX_REFERENCE = 16_384  # characters; a longer reference is a data: URL
+_INERT = ("template", "noscript")
+_DECORATION = frozenset({"none", "presentation"})
+_ALT = ("alt", "aria-label", "aria-labelledby")
+_BY_SCRIPTS = ("/", "!")  # a fragment that begins so is the route of an application, and no id
+_TEXT_DIRECTIVE = ":~:"  # https://wicg.github.io/scroll-to-text-fragment/
+
+
+class Reference(NamedTuple):
+    """What a page refers to, and where it does so first."""
+
+    url: str  # canonical
+    fragment: str  # as written; "" if it asks for no element by its id
+    fragment_id: str  # the same, decoded
+    kind: str  # the tag, or what a link or an attribute is for: stylesheet, icon, alternate, canonical, srcset, poster
+    anchor: str  # text of the link, or alternative text
+    section: str  # the nearest heading before it; "" if there is none
+    section_id: str  # what leads to that heading; "" if nothing does
+
+
+class PageFacts(NamedTuple):
+    """What an HTML page shows to those who check it."""
+
+    title: str  # of the title element
+    has_description: bool
+    h1_count: int
+    without_alt: Sequence[str]  # URLs of images without alternative text, each once; "" without a usable URL
+    references: Sequence[Reference]  # in document order
+    ids: frozenset[str]  # what a fragment can lead to
+    canonical_url: str | None  # that it, or its header, declares
+    languages: Sequence[str]  # canonical URLs of its versions in other languages (hreflang)
+    noindex: bool
+    is_whole: bool  # False if a limit cut it
+
+
+def is_html(body: bytes, content_type: str | None) -> bool:
+    """Whether a body is read as HTML."""
+    return media_types.media_type(content_type, body) in media_types.HTML
+
+
+def page_facts(
+    body: bytes, url: str, content_type: str | None, headers: Sequence[tuple[str, str]], robot_name: str
+) -> PageFacts:
+    """The facts of an HTML page at a canonical URL; never raises for any bytes."""
+    text, _ = charsets.decode(body[:MAX_MARKUP], media_types.parse(content_type)[1], True)
+    root, truncated = html_tree.parse(text)
+    elements = html_tree.elements(root)
+    base = html_links.base_url(elements, url)
+    meta = html_metadata.meta(elements)
+    directives = robots_meta.from_headers(headers, robot_name) | robots_meta.from_meta(meta.tags, robot_name)
+    canonical_url, _ = rel_canonical.declared(url, html_metadata.canonical_url(elements, base), headers)
+    ids = Ids(root, is_kept=True)
+    names = {name for element in root.iter("a") if (name := element.get("name"))}
+    all_ids = frozenset(ids.all | names)
+    settle_ids(root.iter(*_HEADINGS), ids)
+    references = list(itertools.islice(_references(root, url, base), MAX_REFERENCES))
+    return PageFacts(
+        title=html_metadata.title(elements, html_metadata.Meta((), "")),
+        has_description=bool(meta.first("description")),
+        h1_count=sum(1 for _ in _shown(root, "h1")),
+        without_alt=list(dict.fromkeys(_without_alt(root, base))),
+        references=references,
+        ids=all_ids,
+        canonical_url=canonical_url,
+        languages=list(dict.fromkeys(_languages(elements, base))),
+        noindex=directives.noindex,
+        is_whole=not truncated and len(body) <= MAX_MARKUP and len(references) < MAX_REFERENCES,
+    )
+
+
+def _references(root: Any, url: str, base: str) -> Iterator[Reference]:
+    """The http and https references of a page, each (target, fragment, kind) once; of those to itself, fragments."""
+    section = section_id = ""
+    seen = set[tuple[str, str]]()
+    targets = dict[str, str | None]()  # many references differ in their fragments only
+    found = set[tuple[str, str, str]]()
+    for element in root.iter(*_WALKED):
+        if element.tag in _HEADINGS:
+            section, section_id = _text(element).rstrip(_PERMALINKS), element.get("id") or ""
+            continue
+        for kind, reference in _of_element(element):
+            if (reference, kind) in seen or len(reference) > _MAX_REFERENCE:
+                continue
+            seen.add((reference, kind))
+            path = reference.partition("#")[0]
+            if path not in targets:
+                targets[path] = urls.canonicalize(path, base)
+            target = targets[path]
+            fragment = _fragment(reference) if kind in ("a", "area") else ""
+            key = (target or "", fragment, kind)
+            if target is None or key in found or (target == url and not fragment and kind != "canonical"):
+                continue
+            found.add(key)
+            yield Reference(target, fragment, unquote(fragment), kind, _anchor(element), section, section_id)
+
+
+def _of_element(element: Any) -> Iterator[tuple[str, str]]:
+    """(kind, reference as written) of an element."""
+    get, tag = element.get, element.tag
+    if reference := (get(_ATTRIBUTES[tag]) or "").strip():
+        if tag == "link":
+            relations = (get("rel") or "").lower().split()
+            if not _NO_REFERENCES.intersection(relations):
+                yield next((name for name in _RELATIONS if name in relations), "link"), reference
+        elif tag != "script" or _SCRIPT_TYPE.fullmatch((get("type") or "").strip()):
+            yield tag, reference
+    if tag in ("img", "source") and (value := get("srcset")):
+        yield from (("srcset", one) for one in itertools.islice(html_links.srcset(value), _MAX_CANDIDATES))
+    elif tag == "video" and (poster := (get("poster") or "").strip()):
+        yield "poster", poster
+
+
+def _fragment(reference: str) -> str:
+    """The fragment by which a reference asks for an id; "" for the top, and for what is sought or done by scripts.
+
+    >>> [_fragment(reference) for reference in ("a#b%20c", "#", "#TOP", "#/route", "a#:~:text=b", "#x:~:text=b")]
+    ['b%20c', '', '', '', '', 'x']
+    """
+    fragment = reference.partition("#")[2].partition(_TEXT_DIRECTIVE)[0]
+    if fragment.lower() == "top" or fragment.startswith(_BY_SCRIPTS):
+        return ""
+    return fragment
+
+
+def _without_alt(root: Any, base: str) -> Iterator[str]:
+    """Images that have no alternative text, and are not marked as decoration (HTML, 4.8.4.4)."""
+    for image in _shown(root, "img"):
+        get = image.get
+        if any(get(name) is not None for name in _ALT) or (get("role") or "").strip().lower() in _DECORATION:
+            continue
+        if (get("aria-hidden") or "").lower() != "true":
+            reference = get("src") or ""
+            yield (urls.canonicalize(reference, base) or "") if len(reference) <= _MAX_REFERENCE else ""
+
+
+def _languages(elements: html_tree.Elements, base: str) -> Iterator[str]:
+    for element in elements.describing["link"]:
+        is_version = "alternate" in (element.get("rel") or "").lower().split() and element.get("hreflang")
+        if is_version and (target := urls.canonicalize(element.get("href") or "", base)):
+            yield target
+
+
+def _shown(root: Any, tag: str) -> Iterator[Any]:
+    """The elements of a tag that are not within one that browsers with scripts do not show."""
+    inert = 0
+    for event, element in etree.iterwalk(root, events=("start", "end"), tag=(tag, *_INERT)):
+        if element.tag in _INERT:
+            inert += 1 if event == "start" else -1
+        elif event == "start" and not inert:
+            yield element
+
+
+def _anchor(element: Any) -> str:
+    text = _text(element) if element.tag == "a" else ""
+    if not text:
+        labels = (one.get("alt") or one.get("title") for one in itertools.islice(element.iter(), _MAX_PIECES))
+        text = collapse(next(filter(None, labels), ""))[:MAX_LABEL]
+    return text
+
+
+def _text(element: Any) -> str:
+    """Its text, bounded, because a broken page nests its elements."""
+    return collapse("".join(itertools.islice(element.itertext(), _MAX_PIECES)))[:MAX_LABEL]
