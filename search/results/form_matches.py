@@ -233,8 +233,8 @@ def _as_written(form: str) -> re.Pattern[str]:
 def _spellings(letter: str) -> str:
     """The spellings of a letter that the analysis makes one: am with its tone, and the composed ho of Lao."""
     if letter[-1] in "\u0e33\u0eb3":
-        tone, (circle, vowel) = letter[:-1], unicodedata.normalize("NFKC", letter[-1])
-        return f"(?:{letter}|{circle}{tone}{vowel}|{tone}{circle}{vowel})"
+        tone, parts = letter[:-1], unicodedata.normalize("NFKC", letter[-1])
+        return f"(?:{letter}|{parts[0]}{tone}{parts[1]}|{tone}{parts})"
     if len(letter) == 2:
         composed = "\u0edc" if letter[1] == "\u0e99" else "\u0edd"
         return f"(?:{letter}|{composed})"
