@@ -73,7 +73,7 @@ def test_letters_are_folded_one_to_one(letter, folded):
 
 @given(text=st.text(), begin=st.integers(0, 40))
 def test_a_text_made_in_parts_is_that_made_at_once(text, begin):
-    """Letters that are not of scripts without spaces are folded in their places, one to the right; the rest is space."""
+    """Letters not of scripts without spaces are folded in their places, one to the right; others are spaces."""
     in_parts = Text(text)
     in_parts.words(begin), in_parts.folded(begin)
     letters = (c if is_of_words(c) and not is_overlapping(c) else " " for c in fold(text))
