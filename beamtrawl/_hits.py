@@ -27,6 +27,11 @@ class Hits(Rows, Sequence[Hit]):
         return self._results.total
 
     @property
+    def weaker(self) -> int:
+        """How many further documents match much worse than the best one; they follow the others, with `is_weaker`."""
+        return self._results.weaker
+
+    @property
     def suggestion(self) -> str | None:
         """The query in another spelling, when no document has one of its words."""
         return self._results.suggestion

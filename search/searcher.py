@@ -38,6 +38,9 @@ AFTER_ALONE = "a cursor gives a place of its own in the order of hits: give neit
 SLOW = 100_000
 """The documents of a word that takes several milliseconds to read."""
 
+FIRST_HITS = 10
+"""Who asks for no more than the first hits gets none that match much worse than the best one."""
+
 MAX_CACHED_ENDINGS = 10_000
 """Hosts and languages whose shared ending of titles is kept."""
 
@@ -143,8 +146,9 @@ class Index:
         """The hits after the first `offset`, at most `limit`, in one of ORDERS; and so many values of each facet.
 
         Any text is a query (`query.parse`). With `per_host`, further hits of a host come after those of other hosts
-        (`host_grouping.by_host`). After `timeout_s` no further part of the index is read and compared, and the results
-        are marked as partial.
+        (`host_grouping.by_host`). Documents that match much worse than the best one follow all others, if more than
+        FIRST_HITS are asked for, or those `after` a page. After `timeout_s` no further part of the index is read and
+        compared, and the results are marked as partial.
 
         `after`, the `next` of a page of this query in this order, gives the hits after that page, at the same cost
         however many come before. ValueError together with `offset` or `per_host`; CursorError if it is of another
@@ -157,29 +161,31 @@ class Index:
         if cursor is not None and cursor.round != self.as_of:
             raise CursorError(f"the cursor is of the index as of round {cursor.round}, not of round {self.as_of}")
         most = offset + limit if per_host is None else whole_windows(offset + limit)
-        parsed, terms, found, candidates, has_more = self._answers.answer(
-            query, most, order, self._now(), deadline, cursor
-        )
-        total = int(np.count_nonzero(found))
+        with_weaker = after is not None or offset + limit > FIRST_HITS
+        answer = self._answers.answer(query, most, order, self._now(), deadline, cursor, with_weaker)
+        parsed, terms, candidates = answer.parsed, answer.terms, answer.candidates
         if per_host is not None:
-            places = [self._corpus.place(candidate.doc) for candidate in candidates]
+            places = [self._corpus.place(candidate.doc) for candidate in candidates[: answer.total]]
             hosts = [segment.facts["host"][doc].as_py() for segment, doc in places]
             scores = [candidate.score if order == "score" else 1.0 for candidate in candidates]
-            candidates = [candidates[place] for place in by_host(hosts, scores, per_host)]
+            grouped = [candidates[place] for place in by_host(hosts, scores, per_host)]
+            candidates = grouped + candidates[answer.total :]
         candidates = candidates[offset : offset + limit]
         explanations = [
             make_hits.explain(self._corpus, c.doc, parsed, terms.scored) if explain else None for c in candidates
         ]
         suggestion = self._respelled(query, terms.respelled)
         hits = make_hits.make_hits(self._corpus, candidates, explanations, parsed, terms, self._snippets)
-        counts = self._facets(found, facet_values) if facet_values else {}
+        counts = self._facets(answer.found, facet_values) if facet_values else {}
         notes = (*self.notes, *self._corpus.crawls.unknown(named_crawls(parsed.condition)), *parsed.notes)
         notes = (*notes, TIMED_OUT) if deadline.is_partial else notes
         following = None
-        if has_more and candidates and per_host is None and not deadline.is_partial:
+        if answer.has_more and candidates and per_host is None and not deadline.is_partial:
             last, before = candidates[-1], cursor.hits if cursor else offset
             following = encode(Cursor(-last.negated_order, last.url, self.as_of, before + len(hits)), query, order)
-        return Results(query, total, hits, suggestion, notes, counts, following, deadline.is_partial)
+        return Results(
+            query, answer.total, hits, suggestion, notes, counts, following, deadline.is_partial, answer.weaker
+        )
 
     def words_like(self, pattern: str) -> list[str]:
         """The words of the index that a pattern (`index.patterns`) matches, the most frequent ones first."""

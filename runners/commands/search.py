@@ -10,10 +10,10 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
 from ...search.answers.cursor import Cursor, CursorError, decode
-from ...search.results.hits import Explanation, as_json
+from ...search.results.hits import Explanation, Results, as_json
 from ...search.results.render import below_title
 from ...search.results.snippets import Snippet
-from ...search.searcher import AFTER_ALONE, ORDERS, Index
+from ...search.searcher import AFTER_ALONE, FIRST_HITS, ORDERS, Index
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_words import names_crawl
 from ...transforms.directory.named_crawls import searched
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> None:
         print(json.dumps(as_json(results), indent=2, ensure_ascii=False))
         return
     where = "" if isinstance(crawls, CrawlDir) else f" in {', '.join(crawls)}"
-    print(counted(results.total, "document") + where)
+    print(counted(results.total, "document") + where + _and_weaker(results))
     for note in results.notes:
         print(note)
     for name, values in results.facets.items():
@@ -125,6 +125,14 @@ def split_words(
     """
     further = list(itertools.takewhile(is_crawl, words[:-1]))
     return [directory, *further], list(words[len(further) :])
+
+
+def _and_weaker(results: Results) -> str:
+    if not results.weaker:
+        return ""
+    is_left_out = results.hits and not results.hits[-1].is_weaker and len(results.hits) <= FIRST_HITS
+    how = f"; --limit {FIRST_HITS + 1} or more shows them" if is_left_out else ", behind the others"
+    return f", and {results.weaker:,} that match much worse{how}"
 
 
 def _print_snippet(snippet: Snippet) -> None:

@@ -104,6 +104,7 @@ class Tools:
         except CursorError as error:
             raise Problem(f"after: {error}") from error
         answer = {"notice": THIRD_PARTY, "results": [_result(hit) for hit in results.hits], "total": results.total}
+        answer |= {"weaker": results.weaker} if results.weaker else {}
         answer |= {"next": results.next} if results.next else {}
         answer |= {"suggestion": results.suggestion} if results.suggestion else {}
         return answer | ({"notes": list(results.notes)} if results.notes else {})

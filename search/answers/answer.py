@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...transforms.indexing.analysis import is_further
+from ...transforms.indexing.analysis import is_further, is_unspaced
 from ...transforms.indexing.korean import ANALYSED, HOW_TO_INSTALL, is_available, is_korean, morphemes
 from ..index import pruning
 from ..index.deadline import Deadline
@@ -39,6 +39,7 @@ class Candidate(NamedTuple):
     url: str
     doc: int
     score: float
+    is_weaker: bool  # it matches much worse than the best one
 
 
 class Terms(NamedTuple):
@@ -55,6 +56,8 @@ class Answer(NamedTuple):
     parsed: Query
     terms: Terms
     found: Mask
+    total: int  # documents found
+    weaker: int  # further ones, which match much worse than the best one
     candidates: list[Candidate]
     has_more: bool  # documents after the candidates
 
@@ -73,15 +76,17 @@ class Answers:
         now: np.datetime64,
         deadline: Deadline,
         after: Cursor | None = None,
+        with_weaker: bool = False,
     ) -> Answer:
-        """The answer to a query with its first `most` candidates, from a place on.
+        """The answer to a query with its first `most` candidates, from a place on; all of them found, or `with_weaker`.
 
         If exclusions leave nothing, they are text.
         """
 
         def answer_to(parsed: Query) -> Answer:
             terms = self._terms(parsed, deadline)
-            return Answer(parsed, terms, *self._best(parsed, terms.scored, most, order, now, deadline, after))
+            ranked = self._best(parsed, terms.scored, most, order, now, deadline, after, with_weaker)
+            return Answer(parsed, terms, *ranked)
 
         answer = answer_to(parse(query, self._morphemes, facts=self._corpus.fact_names))
         if answer.parsed.excludes and not answer.found.any() and not deadline.cuts():
@@ -121,7 +126,13 @@ class Answers:
                 stand_for[word] = [word, *self._synonyms[word]]
                 scored[word] = any_of(stand_for[word])
         for word in parsed.words:
-            if word in stand_for or len(scored[word].scores) or is_further(word) or deadline.cuts():
+            if (
+                word in stand_for
+                or len(scored[word].scores)
+                or is_further(word)
+                or is_unspaced(word)
+                or deadline.cuts()
+            ):
                 continue
             if near := self._near(word):
                 scored[word], stand_for[word], respelled[word] = any_of(near), near, near[0]
@@ -143,22 +154,28 @@ class Answers:
         now: np.datetime64,
         deadline: Deadline,
         after: Cursor | None,
-    ) -> tuple[Mask, list[Candidate], bool]:
-        """The documents that match, the first `most` of them after a place, and whether there are more."""
+        with_weaker: bool,
+    ) -> tuple[Mask, int, int, list[Candidate], bool]:
+        """The documents found, their number, that of weaker ones, the first after a place, and whether more follow."""
         corpus = self._corpus
-        found = matching(corpus, scored, parsed.condition) & corpus.current
+        matches = matching(corpus, scored, parsed.condition) & corpus.current
         if corpus.crawls.names:
-            found[corpus.crawls.older(found, any(named_crawls(parsed.condition)))] = False
-        found[corpus.expired(now)] = False
+            matches[corpus.crawls.older(matches, any(named_crawls(parsed.condition)))] = False
+        matches[corpus.expired(now)] = False
         scoring = [Weighted(scored[unit], parsed.weight(unit)) for unit in parsed.scoring]
-        if parsed.least_score:
-            scores = pruning.all_scores(scoring, len(found), deadline)
-            found &= scores >= parsed.least_score * np.max(scores, initial=0.0, where=found)
         if len(corpus.copies.docs):
-            found[corpus.copies.others(found, self._scores(scoring, corpus.copies.docs))] = False
-        rest = found
+            matches[corpus.copies.others(matches, self._scores(scoring, corpus.copies.docs))] = False
+        found = matches
+        if parsed.least_score:
+            scores = pruning.all_scores(scoring, len(matches), deadline)
+            found = matches & (scores >= parsed.least_score * np.max(scores, initial=0.0, where=matches))
+        if order != "score":  # the newest of all that share a word would come first
+            matches = found
+        total = int(np.count_nonzero(found))
+        weaker = int(np.count_nonzero(matches)) - total if matches is not found else 0
+        rest = matches if with_weaker and (total < most or after is not None) else found
         if order == "score" and scoring and after is None:
-            docs, scores = pruning.best(scoring, found, most, deadline)
+            docs, scores = pruning.best(scoring, rest, most, deadline)
             keys = scores
         else:
             if order == "score" and scoring:  # documents before the place are those that pruning is made for
@@ -166,12 +183,14 @@ class Answers:
             else:
                 keys = corpus.days if order == "date" else corpus.boosts
             if after is not None:
-                rest = found & self._is_after(keys, after)
+                rest = rest & self._is_after(keys, after)
             docs = pruning.highest(keys, rest, most)
             keys, scores = keys[docs], self._scores(scoring, docs)
         urls = [segment.facts["url"][doc].as_py() for segment, doc in map(corpus.place, docs.tolist())]
-        candidates = sorted(map(Candidate, (-keys).tolist(), urls, docs.tolist(), scores.tolist()))
-        return found, candidates[:most], int(np.count_nonzero(rest)) > most
+        is_weaker = np.logical_not(found[docs]).tolist()
+        candidates = sorted(map(Candidate, (-keys).tolist(), urls, docs.tolist(), scores.tolist(), is_weaker))[:most]
+        remaining = total + weaker if after is None else int(np.count_nonzero(rest))
+        return found, total, weaker, candidates, remaining > len(candidates)
 
     def _is_after(self, keys: pruning.Floats, after: Cursor) -> Mask:
         """Whether each document comes after a place, by its key and then by its URL."""

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...transforms.indexing.analysis import words_of
+from ...transforms.indexing.analysis import is_unspaced, words_of
 from ...transforms.sections.section import TOP, Place, from_text, place, url_of
 from ..index.cache import Cache
-from ..index.patterns import is_pattern
+from ..index.patterns import is_pattern, prefix
 from ..index.postings import Unit
 from ..index.scored import Scored
 from ..index.segment import HitFacts, StoredDocument, StoredTexts
@@ -65,7 +65,11 @@ def make_hits(
     """The candidates as hits, with facts, titles and snippets. Snippets are kept in `snippets`."""
     docs = [candidate.doc for candidate in candidates]
     found = corpus.stored(docs)
-    others = {term: word for word, stands_for in terms.stand_for.items() for term in stands_for}
+    others = {
+        term: word
+        for word, stands_for in terms.stand_for.items()
+        for term in ([prefix(word)] if is_unspaced(word) else stands_for)
+    }
     words = [*parsed.words, *(term for term, word in others.items() if not is_pattern(word))]
     forms = {
         segment: others | {form: others.get(word, word) for form, word in segment.forms(words).items()}
@@ -203,4 +207,5 @@ def _hit(
         crawl=crawl,
         section_url=url_of(candidate.url, shown.place.id) if shown.place.id else None,
         path=shown.path,
+        is_weaker=candidate.is_weaker,
     )

@@ -1,14 +1,18 @@
-"""Patterns of words: dja* for all words that begin so."""
+"""Patterns of words: dja* for all words that begin so.
+
+In scripts without spaces the user writes no patterns, since terms are parts of runs. A single cluster is one: น้ำ* for
+all pairs of clusters that begin with น้ำ.
+"""
 
 import re
 import unicodedata
 
-from ...transforms.indexing.analysis import CJK, MAX_TERM_LENGTH, is_further
+from ...transforms.indexing.analysis import CJK, MAX_TERM_LENGTH, UNSPACED, clusters, is_further, is_unspaced
 
 MAX_WORDS = 200
 """The most words that a pattern stands for: the most frequent ones."""
 
-_PATTERN = re.compile(rf"_*[^\W_{CJK}]{{2}}(?:[^\W{CJK}]|\*)*")
+_PATTERN = re.compile(rf"_*[^\W_{CJK}{UNSPACED}]{{2}}(?:[^\W{CJK}{UNSPACED}]|\*)*")
 
 
 def pattern(text: str) -> str | None:
@@ -24,6 +28,15 @@ def pattern(text: str) -> str | None:
         return None
     folded = unicodedata.normalize("NFKC", text).casefold()
     return folded if _PATTERN.fullmatch(folded) and len(folded) <= MAX_TERM_LENGTH else None
+
+
+def with_beginnings(term: str) -> str:
+    """The term; if it is a single cluster, the pattern of all terms that begin with it.
+
+    >>> with_beginnings("น้ำ"), with_beginnings("ไทย"), with_beginnings("water")
+    ('น้ำ*', 'ไทย', 'water')
+    """
+    return f"{term}*" if is_unspaced(term) and len(clusters(term)) == 1 else term
 
 
 def is_pattern(term: str) -> bool:

@@ -7,7 +7,7 @@ capital letters of its own. The rules, in the order in which they apply:
 - e.g. and i.e. are left out, as stop words are.
 - `--word` is text: an option of a command. So is a minus if nothing else is searched for.
 - AND, OR and NOT are words in a query in capitals, and in one of more than LONG_QUERY words; unless one stands between
-  every two operands (`A AND B OR C`), or in parentheses.
+  every two operands (`A AND B OR C`), or in parentheses. In a query that is both, parentheses make no difference.
 - In a query of more than LONG_QUERY words, a minus counts only at the end: `… -word`.
 """
 
@@ -95,8 +95,9 @@ def lexemes(text: str, facts: frozenset[str] = frozenset()) -> Lexemes:
     parts = _without_explaining(list(_split(text.translate(_STRAIGHT), facts)))
     words = [part.text for part in parts if part.kind == "word" and not part.is_quoted]
     is_long = len([word for word in words if any(map(str.isalnum, word))]) > LONG_QUERY
-    if (is_long or _is_capital("".join(words)) or not any(part.is_operand for part in parts)) and not _is_boolean(
-        parts
+    is_capital = _is_capital("".join(words))
+    if (is_long or is_capital or not any(part.is_operand for part in parts)) and not _is_boolean(
+        parts, in_groups=not (is_long and is_capital)
     ):
         parts = _without_operators(parts, is_long)
     return Lexemes(parts if _has_subject(parts) else _without_signs(parts), is_long)
@@ -177,13 +178,13 @@ def _is_capital(words: str) -> bool:
     return words != words.lower() and words == words.upper()
 
 
-def _is_boolean(parts: Sequence[Lexeme]) -> bool:
-    """Whether AND, OR and NOT are meant: they join all operands, or some in parentheses."""
+def _is_boolean(parts: Sequence[Lexeme], in_groups: bool) -> bool:
+    """Whether AND, OR and NOT are meant: they join all operands, or `in_groups` some in parentheses."""
     depth, needs_operator = 0, False
     is_joined = has_operand = any(part.is_operand for part in parts)
     for part in parts:
         depth += (part.kind == "(") - (part.kind == ")")
-        if part.kind in ("AND", "OR") and depth:
+        if in_groups and part.kind in ("AND", "OR") and depth:
             return has_operand
         if part.kind in OPERATORS or part.kind in ("-", "+"):
             needs_operator = False

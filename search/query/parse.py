@@ -9,7 +9,8 @@ A word matches all its forms; a phrase, of one word or more, matches exact forms
 a phrase. In a query of few words, documents with the exact forms rank higher, and so do those that contain its one word
 and its common words consecutively (for loop). Two words in a row also score where a title has them in a row. An
 identifier (foo_bar, __init__) matches as its parts do, and documents that contain it as it stands rank higher. A word
-with an asterisk (dja*) matches all words of this pattern. A Korean word also matches by its morphemes, where the index
+with an asterisk (dja*) matches all words of this pattern. A single cluster of a script without spaces (น้ำ) matches all
+pairs of clusters that begin with it. A Korean word also matches by its morphemes, where the index
 has them; with an operator, by all of them or as a phrase. Fields are title and url; filters are site, lang, type, after
 and before. Input that is not of this form is ignored or taken as words, so that every query has an answer; `lexemes`
 decides where operators are text. In a long query phrases are optional, and documents that match much worse than the
@@ -21,8 +22,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ...transforms.indexing.analysis import CJK, STOP_WORDS, identifiers, is_further, pairs, tokens
-from ..index.patterns import is_pattern, pattern
+from ...transforms.indexing.analysis import STOP_WORDS, identifiers, is_further, is_overlapping, pairs, tokens
+from ..index.patterns import is_pattern, pattern, with_beginnings
 from ..index.postings import Unit
 from .lexemes import FACT, FIELDS, FILTERS, Lexemes, as_text, lexemes
 
@@ -37,10 +38,11 @@ LEAST_SCORE = 0.125
 
 _MAX_WHOLE = 8  # a longer token, such as a path, is a phrase only in quotes
 _MAX_EXACT = 3  # words of a query whose exact forms score: longer ones are told apart by their words
+_VIETNAMESE = re.compile("[ơưạ-ỹ]")  # letters that other languages hardly have, of folded words
+_VIETNAMESE_EXACT = 2  # times the weight of an exact form: with it, the form and the word without marks weigh the same
 _MAX_STOP_WORDS = 2  # beside one word, to be a phrase with it
 _SHORTENED = re.compile(r"\W*\w+(?:['’]\w+)+\W*")  # don't, crawler's: the analysis splits them, but they are one word
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
-_CJK = re.compile(f"[{CJK}]")
 
 
 class Word(NamedTuple):
@@ -101,6 +103,7 @@ class Query(NamedTuple):
     times: Mapping[str, int]  # how often each word occurs in the query
     exact: tuple[tuple[str], ...] = ()  # forms of a short query, scored beside their words
     pairs: tuple[str, ...] = ()  # of words in a row (`analysis.pairs`), scored where a title has them in a row
+    exact_weight: int = 1
     excludes: bool = False  # some documents, by NOT or a minus
     least_score: float = 0.0  # of a document that is found, relative to the best one
     notes: tuple[str, ...] = ()  # a sentence on each filter whose value cannot be used, which is taken as words
@@ -111,8 +114,10 @@ class Query(NamedTuple):
         return (*self.words, *self.phrases, *self.exact, *self.pairs)
 
     def weight(self, unit: Unit) -> int:
-        """The factor of a unit's score: a word counts as often as it occurs, all others once."""
-        return self.times.get(unit, 1) if isinstance(unit, str) else 1
+        """The factor of a unit's score: a word counts as often as it occurs, an exact form by the query's language."""
+        if isinstance(unit, str):
+            return self.times.get(unit, 1)
+        return self.exact_weight if len(unit) == 1 else 1
 
 
 def parse(
@@ -139,13 +144,15 @@ def parse(
     words = (tuple(word for word in times if word not in STOP_WORDS) or tuple(times))[:MAX_TERMS]
     phrases = tuple(dict.fromkeys(parser.phrases)) or tuple(_with_stop_words(parser.in_order, words))
     times_of_words = {word: times[word] for word in words}
+    has_tones = _VIETNAMESE.search("".join(words)) is not None
     return Query(
         words,
         phrases,
         condition,
         times_of_words,
-        _exact_forms(words),
+        _exact_forms(words, MAX_TERMS if has_tones else _MAX_EXACT),
         () if parser.is_long else tuple(dict.fromkeys(pair for _, pair in pairs(parser.in_order))),
+        _VIETNAMESE_EXACT if has_tones else 1,
         parser.excludes,
         parser.least_score,
         tuple(dict.fromkeys(parser.notes)),
@@ -162,6 +169,11 @@ class _Piece(NamedTuple):
     terms: tuple[str, ...]
     morphemes: tuple[str, ...] = ()
     is_quoted: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What is searched for as words."""
+        return tuple(map(with_beginnings, self.terms)) + self.morphemes
 
 
 class _Parser:
@@ -187,7 +199,7 @@ class _Parser:
             if isinstance(part, _Piece) and part.is_quoted and not self.is_long:
                 must.append(_whole(part))
             elif isinstance(part, _Piece):
-                may += map(Word, part.terms + part.morphemes)
+                may += map(Word, part.words)
             elif isinstance(part, Any) or (isinstance(part, Word) and part.field is None):
                 may.append(part)
             elif part is not None:
@@ -241,16 +253,19 @@ class _Parser:
         found = None if is_quoted or self.is_long else pattern(text)
         terms = (found,) if found else tuple(tokens(text))[:MAX_PHRASE]
         morphemes = () if is_quoted or found or not is_word else tuple(self._morphemes(text))[:MAX_PHRASE]
+        piece = _Piece(terms, morphemes, is_quoted)
         if scores:
             self.in_order += () if found else terms
-            self.words += terms + morphemes + (() if found else tuple(identifiers(text))[:MAX_PHRASE])
+            self.words += (terms if is_quoted else piece.words) + (
+                () if found else tuple(identifiers(text))[:MAX_PHRASE]
+            )
             if len(terms) > 1 and (is_quoted or _is_name(text, terms)):
                 self.phrases.append(terms)
         if not terms:
             return None
         if not is_word:
             return Word(terms[0], lexeme.kind) if len(terms) == 1 else Phrase(terms, lexeme.kind)
-        return _Piece(terms, morphemes, is_quoted)
+        return piece
 
     def _take(self, kind: str) -> bool:
         """Whether a lexeme of this kind is next; if so, skip it."""
@@ -260,28 +275,32 @@ class _Parser:
         return False
 
 
-def _exact_forms(words: Sequence[str]) -> tuple[tuple[str], ...]:
-    """The words of a short query as they are written: a page about decorators is none about what is decorated."""
-    if len(words) > _MAX_EXACT:
+def _exact_forms(words: Sequence[str], most: int) -> tuple[tuple[str], ...]:
+    """The words of a query as they are written, if there are at most so many.
+
+    A page about decorators is none about what is decorated. In Vietnamese, marks make other words: ma is a ghost, má a
+    mother.
+    """
+    if len(words) > most:
         return ()
-    return tuple((word,) for word in words if not (is_further(word) or is_pattern(word) or _CJK.search(word)))
+    return tuple((word,) for word in words if not (is_further(word) or is_pattern(word) or is_overlapping(word)))
 
 
 def _with_stop_words(in_order: Sequence[str], words: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """The whole query as a phrase if all of it but one word is stop words: `for loop`, `with statement`."""
-    if 1 < len(in_order) <= _MAX_STOP_WORDS + 1 and len(words) == 1 and not _CJK.search(words[0]):
+    if 1 < len(in_order) <= _MAX_STOP_WORDS + 1 and len(words) == 1 and not is_overlapping(words[0]):
         yield tuple(in_order)
 
 
 def _is_name(text: str, terms: Sequence[str]) -> bool:
-    """Whether an unquoted token of several words names one thing. Pairs of a CJK word do not: they overlap."""
-    return len(terms) <= _MAX_WHOLE and not _SHORTENED.fullmatch(text) and not _CJK.search(text)
+    """Whether an unquoted token of several words names one thing. Terms that overlap do not."""
+    return len(terms) <= _MAX_WHOLE and not _SHORTENED.fullmatch(text) and not any(map(is_overlapping, terms))
 
 
 def _whole(part: Condition | _Piece) -> Condition:
     if not isinstance(part, _Piece):
         return part
-    exact = Word(part.terms[0]) if len(part.terms) == 1 and not part.is_quoted else Phrase(part.terms)
+    exact = Word(part.words[0]) if len(part.terms) == 1 and not part.is_quoted else Phrase(part.terms)
     # Morphemes cover only a part of a token that is partly in another script.
     if not part.morphemes or not all(map(_HANGUL.fullmatch, part.terms)):
         return exact

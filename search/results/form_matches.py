@@ -2,16 +2,17 @@
 
 import dataclasses
 import functools
+import itertools
 import re
 import string
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import NamedTuple
 
 import numpy as np
 
-from ...transforms.indexing.analysis import CJK
+from ...transforms.indexing.analysis import CJK, UNSEEN, clusters, is_inside_cluster, is_overlapping, is_unspaced
 
 MAX_ENDING = 10
 """The most letters of a Korean word before and after a match that are marked with it."""
@@ -21,6 +22,9 @@ _HANGUL = re.compile("[\uac00-\ud7a3]+")
 
 Match = tuple[int, int, str]
 """The start and the end of a match, and the word. A text has many: a plain tuple is made several times faster."""
+
+_LETTER_OF_FORM = re.compile("[\u0e48-\u0e4b\u0ec8-\u0ecb]?[\u0e33\u0eb3]|\u0eab[\u0e99\u0ea1]|.", re.DOTALL)
+"""A letter of a term of an UNSPACED script; the others than the last are what texts have in another spelling."""
 
 _LETTERS = string.ascii_letters + string.digits
 _TO_WORDS = bytes(ord(chr(c).lower() if chr(c) in _LETTERS else " ") for c in range(256))
@@ -37,7 +41,7 @@ class Text:
     def words(self, end: int) -> str:
         """The words of the text up to `end` between spaces: folded letters in their places, one further to the right.
 
-        Every other character, and those of CJK scripts, is a space.
+        Every other character, and those of scripts without spaces, is a space.
 
         >>> Text("Herring, C++ and 全文x").words(40)
         ' herring  c   and   x '
@@ -103,6 +107,7 @@ class Probe(NamedTuple):
     beginning: str
     endings: Mapping[str, str]  # each with the word of the form
     is_word: bool  # they are of letters alone, and `beginning` has a space before them: `Text.words` has them
+    in_chain: bool = False  # it counts only where it overlaps the match of another form
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -132,7 +137,7 @@ def prepared(forms: Mapping[str, str]) -> Forms:
     """
     groups = list[tuple[str, dict[str, str], bool]]()
     for form, word in sorted(forms.items()):
-        is_word = form.isalnum() and not IN_CJK.search(form)
+        is_word = form.isalnum() and not is_overlapping(form)
         if is_word and groups and groups[-1][2]:
             beginning, alike, _ = groups[-1]
             common = _common_beginning(beginning, form)
@@ -140,12 +145,30 @@ def prepared(forms: Mapping[str, str]) -> Forms:
                 groups[-1] = common, alike | {form: word}, True
                 continue
         groups.append((form, {form: word}, is_word))
+    chained = _chained(filter(is_unspaced, forms))
     probes = [
-        Probe(" " * is_word + common, {form[len(common) :]: word for form, word in alike.items()}, is_word)
+        Probe(
+            " " * is_word + common,
+            {form[len(common) :]: word for form, word in alike.items()},
+            is_word,
+            common in chained,
+        )
         for common, alike, is_word in groups
     ]
     has_cjk = bool(IN_CJK.search("".join(forms)))
     return Forms(frozenset(forms.values()), max(map(len, forms), default=0), has_cjk, probes)
+
+
+def _chained(forms: Iterable[str]) -> set[str]:
+    """Those of some pairs of clusters that overlap another one: parts of a longer run of the query.
+
+    >>> sorted(_chained(["พยา", "ยาบา", "ปลา"]))
+    ['พยา', 'ยาบา']
+    """
+    parts = {form: clusters(form) for form in forms}
+    pairs = {form: found for form, found in parts.items() if len(found) > 1}
+    firsts, lasts = {found[0] for found in pairs.values()}, {found[-1] for found in pairs.values()}
+    return {form for form, (first, *_, last) in pairs.items() if first in lasts or last in firsts}
 
 
 def _common_beginning(first: str, second: str) -> str:
@@ -156,15 +179,20 @@ def _common_beginning(first: str, second: str) -> str:
 def matches_of(text: Text, probes: Iterable[Probe], begin: int, end: int) -> list[Match]:
     """The matches of the forms of probes in a part of a text, those of a probe ascending.
 
-    Pairs of CJK may overlap; other forms match whole words. What matches at `end` may be the beginning of a word.
+    Pairs in scripts without spaces may overlap; other forms match whole words. What matches at `end` may be the
+    beginning of a word.
     """
-    found, words = list[Match](), ""
+    found, words, unspaced, chained = list[Match](), "", list[Match](), set[str]()
     for probe in probes:
+        if is_unspaced(probe.beginning):
+            unspaced += _clusters_of(text.folded(end), begin, end, probe)
+            chained.update(probe.endings.values() if probe.in_chain else ())
+            continue
         if not probe.is_word:
             found += _parts_of(text.folded(end), begin, end, probe)
             continue
         words = words or text.words(end)[begin : end + 2]
-        beginning, endings, _ = probe
+        beginning, endings, *_ = probe
         # To divide a text once is faster than to search it often.
         first, *gaps = words.split(beginning)
         start, length = begin + len(first), len(beginning)
@@ -173,7 +201,44 @@ def matches_of(text: Text, probes: Iterable[Probe], begin: int, end: int) -> lis
             if ending in endings:
                 found.append((start, start + length - 1 + len(ending), endings[ending]))
             start += length + len(gap)
-    return found
+    return found + _in_chains(unspaced, chained) if unspaced else found
+
+
+def _in_chains(matches: list[Match], chained: Set[str]) -> list[Match]:
+    """The matches of pairs of clusters, without those of `chained` words that overlap no other: they are chance."""
+    matches.sort()
+    ends = [0, *itertools.accumulate((end for _, end, _ in matches), max)]  # of all matches before
+    starts = [*(start for start, _, _ in matches[1:]), sys.maxsize]
+    return [
+        match
+        for match, before, following in zip(matches, ends, starts, strict=False)
+        if match[2] not in chained or match[0] < before or following < match[1]
+    ]
+
+
+def _clusters_of(folded: str, begin: int, end: int, probe: Probe) -> Iterator[Match]:
+    """The matches of a form of an UNSPACED script in a part of a folded text: at whole clusters."""
+    ((_, word),) = probe.endings.items()
+    for match in _as_written(probe.beginning).finditer(folded, begin, end):
+        if not is_inside_cluster(folded, match.end()):
+            yield match.start(), match.end(), word
+
+
+@functools.lru_cache(1_000)
+def _as_written(form: str) -> re.Pattern[str]:
+    """What matches a form in a folded text, which is not normalized, since that would change the places of letters."""
+    return re.compile(f"{UNSEEN}?".join(map(_spellings, _LETTER_OF_FORM.findall(form))))
+
+
+def _spellings(letter: str) -> str:
+    """The spellings of a letter that the analysis makes one: am with its tone, and the composed ho of Lao."""
+    if letter[-1] in "\u0e33\u0eb3":
+        tone, parts = letter[:-1], unicodedata.normalize("NFKC", letter[-1])
+        return f"(?:{letter}|{parts[0]}{tone}{parts[1]}|{tone}{parts})"
+    if len(letter) == 2:
+        composed = "\u0edc" if letter[1] == "\u0e99" else "\u0edd"
+        return f"(?:{letter}|{composed})"
+    return re.escape(letter)
 
 
 def _parts_of(folded: str, begin: int, end: int, probe: Probe) -> list[Match]:
@@ -197,8 +262,8 @@ def _parts_of(folded: str, begin: int, end: int, probe: Probe) -> list[Match]:
 
 
 def _is_letter(character: str) -> bool:
-    """Whether it is a letter or digit that words are made of; those of CJK scripts are not."""
-    return character.isalnum() and not IN_CJK.match(character)
+    """Whether it is a letter or digit that words are made of; those of scripts without spaces are not."""
+    return character.isalnum() and not is_overlapping(character)
 
 
 def _hangul_around(folded: str, start: int, end: int) -> tuple[int, int]:

@@ -49,6 +49,7 @@ class Hit:
     crawl: str | None = None  # its name, if several crawls are searched
     section_url: str | None = None  # `url` with the id of the section of the snippet; None: the snippet is of the top
     path: tuple[str, ...] = ()  # the headings above the snippet, outermost first
+    is_weaker: bool = False  # it matches much worse than the best one, and is beyond the `total`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +64,7 @@ class Results:
     facets: Facets = dataclasses.field(default_factory=dict)  # empty unless asked for
     next: str | None = None  # the cursor of the hits after these; None if there are none, or if it would not be right
     is_partial: bool = False  # the time ran out: some documents were not compared, and `total` has only those found
+    weaker: int = 0  # further documents, which match much worse than the best one; they follow all others
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +98,8 @@ def as_json(results: Results) -> dict[str, Any]:
     help_with_filters = {"facets": facets} if facets else {}
     partial = {"partial": True} if results.is_partial else {}
     next_ = {"next": results.next} if results.next else {}
-    found = {"query": results.query, "total": results.total} | partial | help_with_spelling | notes
+    weaker = {"weaker": results.weaker} if results.weaker else {}
+    found = {"query": results.query, "total": results.total} | weaker | partial | help_with_spelling | notes
     return found | {"hits": hits} | next_ | help_with_filters
 
 
@@ -106,7 +109,7 @@ def _hit_as_json(hit: Hit) -> dict[str, Any]:
     for name in ("fetched_at", "published_at"):
         found[name] = found[name] and found[name].isoformat()
     found["path"] = list(hit.path)
-    for name in ("explanation", "facts", "crawl", "section_url", "path"):
+    for name in ("explanation", "facts", "crawl", "section_url", "path", "is_weaker"):
         if not found[name]:
             del found[name]
     return found

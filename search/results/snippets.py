@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
+from ...transforms.indexing.analysis import is_inside_cluster
 from .form_matches import IN_CJK, MAX_ENDING, Forms, Match, Text, matches_of, prepared
 
 WIDTH = 220
@@ -250,15 +251,24 @@ def _best(matches: Sequence[Match], width: int) -> _Passage:
 
 
 def _whole_words(text: str, start: int, width: int) -> tuple[int, int]:
-    """The bounds of a passage from about `start` on, moved inwards to the nearest spaces."""
+    """The bounds of a passage from about `start` on, moved inwards to the nearest spaces, or else to whole clusters."""
     reach = width // 8
     start = max(0, min(start, len(text) - width))
     end = min(len(text), start + width)
     if start and (space := re.search(r"\s+", text[start - 1 : start + reach])):
         start += space.end() - 1
+    else:
+        start = _cluster_start(text, start, reach)
     if end < len(text) and (space := re.search(r"\s+\S*$", text[end - reach : end + 1])):
         end += space.start() - reach
+    else:
+        end = _cluster_start(text, end, reach)
     return start, end
+
+
+def _cluster_start(text: str, place: int, reach: int) -> int:
+    """The place, or the beginning of the cluster that it is in; at most `reach` characters before it."""
+    return next((before for before in range(place, place - reach, -1) if not is_inside_cluster(text, before)), place)
 
 
 def _merged(matches: Sequence[Match], start: int, end: int) -> list[tuple[int, int]]:

@@ -438,3 +438,18 @@ def test_a_page_that_forbids_snippets_shows_its_title_alone(tmp_path):
         ["", "the words of it"],
         ["the words of it", ""],
     )
+
+
+def test_weaker_matches_have_pages_of_their_own(tmp_path):
+    words = [f"w{number}" for number in range(9)]
+    rows = [
+        {"url": f"http://host{n}.test/", "title": f"T{n}", "text": " ".join(words[: 9 if n < 12 else 1])}
+        for n in range(24)
+    ]
+    client = create_app(indexed(tmp_path, rows)).test_client()
+    pages = [client.get("/", query_string={"q": " ".join(words), "page": number}).text for number in (1, 2, 3, 4)]
+    assert all("12 pages found, and 12 that match much worse" in page for page in pages)
+    assert [page.count("<li>\n    <h2") for page in pages] == [10, 2, 10, 2]
+    shown = [set(re.findall(r'href="(http://host\d+\.test/)"', page)) for page in pages]
+    assert set().union(*shown) == {row["url"] for row in rows}
+    assert 'start="13"' in pages[2] and "Page 4 of 4" in pages[3]

@@ -38,7 +38,19 @@ CASES = [  # text, terms separated by spaces
     ("STRASSE Straße ΣΊΣΥΦΟΣ", "strasse strasse σίσυφοσ"),
     ("cafe\u0301 café", "café café"),
     ("co\u00adoperate", "cooperate"),
-    ("हिन्दी में ภาษาไทย", "हिन्दी में ภาษาไทย"),
+    ("हिन्दी में", "हिन्दी में"),
+    ("ภาษาไทย", "ภาษา ษาไท ไทย"),
+    ("น้ำ", "น้ำ"),
+    ("น\u0e49\u0e4d\u0e32 น\u0e4d\u0e49\u0e32", "น้ำ น้ำ"),  # am in two parts, around the tone or behind it
+    ("โรงพยาบาล", "โรง งพ พยา ยาบา บาล"),
+    ("COVID-19ระบาด ปี๒๕๖๓", "covid 19 ระบา บาด ปี ๒๕๖๓"),
+    ("ນ້ຳ ໝາ", "ນ້ຳ ຫມາ"),
+    ("ក្រុមហ៊ុន", "ក្រុម មហ៊ុ ហ៊ុន"),
+    ("ទឹក\u200bក្រូច", "ទឹក កក្រូ ក្រូច"),  # a space that is not seen makes no difference
+    ("မြန်မာ", "မြန် န်မာ"),
+    ("ꆈꌠꁱꂷ", "ꆈꌠ ꌠꁱ ꁱꂷ"),
+    ("\u0e31ก เเ", "ก เเ"),  # a mark without a letter
+    ("བོད་སྐད་", "བོད སྐད"),
     ("全文検索", "全文 文検 検索"),
     ("木", "木"),
     ("검색 엔진은", "검색 엔진 진은"),
@@ -161,4 +173,4 @@ def test_identifiers_of_any_text_have_its_letters_and_bounded_length(text):
 
 
 def test_examples():
-    assert doctest.testmod(analysis) == (0, 4)
+    assert doctest.testmod(analysis) == (0, 6)

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.search.results.form_matches import IN_CJK, Text, fold, matches_of, prepared
+from beamtrawl.search.results.form_matches import Text, fold, matches_of, prepared
 from beamtrawl.search.results.snippets import marked, searchable, snippet
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.indexing.analysis import clusters, is_overlapping, tokens
 from tests.support.corpus import indexed
 
 FORMS = {
@@ -72,10 +73,10 @@ def test_letters_are_folded_one_to_one(letter, folded):
 
 @given(text=st.text(), begin=st.integers(0, 40))
 def test_a_text_made_in_parts_is_that_made_at_once(text, begin):
-    """Letters that are not of CJK scripts are folded in their places, one further to the right; the rest is space."""
+    """Letters not of scripts without spaces are folded in their places, one to the right; others are spaces."""
     in_parts = Text(text)
     in_parts.words(begin), in_parts.folded(begin)
-    letters = (c if is_of_words(c) and not IN_CJK.match(c) else " " for c in fold(text))
+    letters = (c if is_of_words(c) and not is_overlapping(c) else " " for c in fold(text))
     assert in_parts.words(len(text)) == f" {''.join(letters)} "
     assert in_parts.folded(len(text)) == fold(text)
 
@@ -118,3 +119,30 @@ def test_a_snippet_that_is_kept_is_shown_for_the_same_words_alone(tmp_path):
     for query in [*expected, *expected]:
         (hit,) = index.search(query).hits
         assert [piece for piece, is_match in hit.snippet if is_match] == expected[query]
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "matches"),
+    [
+        ("โรงพยาบาล", "เขาไปโรงพยาบาลเพราะพยายาม", ["โรงพยาบาล"]),  # what is common with another word is chance
+        (
+            "น้ำ",
+            "ดื่มน\u0e4d\u0e49\u0e32และน้ำผึ้ง น\u0e49\u0e4d\u0e32ตาล",
+            ["น\u0e4d\u0e49\u0e32", "น้ำ", "น\u0e49\u0e4d\u0e32"],
+        ),
+        ("กรุง", "กรุ่งกรุง", ["กรุง"]),  # whole clusters
+        ("ปลา ทะเลลึก", "ปลาในทะเลลึก", ["ปลา", "ทะเลลึก"]),
+        ("ទឹកក្រូច", "ផឹក\u200bទឹក\u200bក្រូច ទឹក", ["ទឹក\u200bក្រូច"]),
+        ("ໝາ", "ໝາ ຫມາ", ["ໝາ", "ຫມາ"]),
+        ("covid19ระบาด", "COVID19ระบาดใน", ["COVID19ระบาด"]),
+    ],
+)
+def test_matches_in_scripts_without_spaces(query, text, matches):
+    assert [piece for piece, is_match in marked(text, {term: term for term in tokens(query)}) if is_match] == matches
+
+
+def test_snippets_begin_and_end_with_whole_clusters():
+    text = "กำกิ่กี้" * 400
+    for width in range(40, 60):
+        shown = str(snippet(searchable(text), prepared({}), width)).removesuffix(" …")
+        assert "".join(clusters(shown)) == shown and shown.endswith(("กำ", "กิ่", "กี้"))

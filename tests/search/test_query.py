@@ -166,6 +166,11 @@ LONG_CASES = {
     "operators": (f"{NINE} AND a1 NOT b1", [], Any((*map(Word, WORDS), A, B))),
     "operators between all": (" OR ".join(WORDS), [], Any(tuple(map(Word, WORDS)))),
     "operators in parentheses": (f"(a1 OR b1) AND c1 {NINE}", [], All((Any((A, B)), C))),
+    "operators in parentheses of a text in capitals": (
+        f"{NINE} (a1 AND b1)".upper(),
+        [],
+        Any((*map(Word, WORDS), A, B)),
+    ),
     "parentheses": (f"{NINE} (a1 b1)", [], Any((*map(Word, WORDS), A, B))),
     "a filter": (f"{NINE} lang:en", [], All((Filter("lang", "en"), SOME))),
     "a pattern is text": (f"{NINE} foot*", [], Any((*map(Word, WORDS), Word("foot")))),
@@ -244,3 +249,11 @@ def test_a_book_is_a_query_of_its_first_words():
 
 def test_examples():
     assert not any(doctest.testmod(module).failed for module in (parse_module, lexemes, patterns))
+
+
+def test_exact_forms_of_vietnamese_count_in_queries_of_any_length():
+    found = parse("con ma má của tôi ở đâu")
+    assert found.exact == tuple((word,) for word in found.words)
+    assert (found.weight("má"), found.weight(("má",))) == (1, 2)
+    assert parse("être là où était café").exact == ()
+    assert parse("con ma").weight(("ma",)) == 1

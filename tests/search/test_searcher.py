@@ -399,3 +399,65 @@ def test_a_snippet_does_not_begin_with_the_title(tmp_path, text, shown):
 def test_a_korean_word_is_marked_whole(tmp_path, text, query, marked):
     (hit,) = Index.open(indexed(tmp_path, [{"url": "http://a.test/1", "text": text}])).search(query).hits
     assert [piece for piece, is_match in hit.snippet if is_match] == marked
+
+
+def test_weaker_matches_of_a_long_query_follow_where_more_are_asked_for(tmp_path):
+    words = [f"w{number}" for number in range(9)]
+    rows = [
+        {"url": f"http://a.test/{number}", "text": " ".join(words[: 9 if number < 12 else 1]), "language": "en"}
+        for number in range(30)
+    ]
+    index, query = Index.open(indexed(tmp_path, rows)), " ".join(words)
+    first, some, all_ = (index.search(query, limit) for limit in (10, 12, 100))
+    assert [(found.total, found.weaker, len(found.hits)) for found in (first, some, all_)] == [
+        (12, 18, 10),
+        (12, 18, 12),
+        (12, 18, 30),
+    ]
+    assert [hit.is_weaker for hit in all_.hits] == [False] * 12 + [True] * 18
+    assert all_.hits[:10] == first.hits
+    scores = [hit.score for hit in all_.hits]
+    assert scores == sorted(scores, reverse=True)
+    grouped = index.search(query, 100, per_host=1).hits
+    assert [hit.is_weaker for hit in grouped] == [False] * 12 + [True] * 18
+    pages, next_ = [], None
+    while next_ or not pages:
+        pages.append(index.search(query, 7, after=next_))
+        next_ = pages[-1].next
+    assert [hit for page in pages for hit in page.hits] == all_.hits
+    newest = index.search(query, 100, order="date")
+    assert (len(newest.hits), newest.weaker) == (12, 0)
+    assert "weaker" not in as_json(index.search("w0", 100))
+
+
+def test_few_that_match_enough_are_alone_among_the_first(tmp_path):
+    words = [f"w{number}" for number in range(9)]
+    rows = [
+        {"url": f"http://a.test/{number}", "text": " ".join(words[: 9 if number < 2 else 1]), "language": "en"}
+        for number in range(30)
+    ]
+    found = Index.open(indexed(tmp_path, rows)).search(" ".join(words), 10)
+    assert (found.total, found.weaker, len(found.hits), bool(found.next)) == (2, 28, 2, True)
+
+
+def test_words_of_scripts_without_spaces_and_of_vietnamese(tmp_path):
+    texts = {
+        "hospital": "เขาไปโรงพยาบาลเมื่อวาน",
+        "effort": "เธอพยายามมาก",
+        "water": "ดื่มน้ำมากๆ",
+        "ghost": "con ma",
+        "mother": "má tôi",
+    }
+    rows = [{"url": f"http://a.test/{name}", "text": text} for name, text in texts.items()]
+    index = Index.open(indexed(tmp_path, rows))
+
+    def found(query):
+        return [hit.url.rpartition("/")[2] for hit in index.search(query).hits]
+
+    assert found("โรงพยาบาล")[0] == "hospital"
+    assert found('"โรงพยาบาล"') == ["hospital"]
+    assert found("น้ำ") == ["water"]
+    assert found("ฟหก") == []
+    assert [piece for piece, is_match in index.search("โรงพยาบาล").hits[0].snippet if is_match] == ["โรงพยาบาล"]
+    assert found("má tôi ở đâu")[0] == "mother"
+    assert set(found("ma")) == {"ghost", "mother"}

@@ -2,8 +2,9 @@
 
 A word is a run of letters, digits and marks of any script, in its NFKC and case-folded form. Chinese and Japanese
 do not separate words by spaces, and Korean attaches endings to them, so runs of these scripts become overlapping
-bigrams of characters, which need no dictionary. A token that holds several words (foo_bar, node.js, 3.11) is indexed
-as its parts at consecutive positions; a query searches for the parts and, as a phrase, for the whole.
+bigrams of characters, which need no dictionary. Runs of Thai, Lao, Khmer, Burmese and the others of UNSPACED become
+overlapping pairs of `clusters`. docs/scripts.md lists the scripts. A token that holds several words (foo_bar, node.js,
+3.11) is indexed as its parts at consecutive positions; a query searches for the parts and, as a phrase, for the whole.
 
 An identifier, a run of letters, digits and underscores (foo_bar, __init__), is one more term at the position of its
 first part. It does not count for the length of a text, and is no part of a phrase. The same holds for the pairs of
@@ -28,6 +29,20 @@ CJK = (
     "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 """Han, Hiragana, Katakana, Bopomofo and Hangul, as ranges for a regular expression's character class."""
+
+UNSPACED = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecf\u0edc-\u0edf\u1000-\u103f\u1050-\u108f\u109a-\u109d\u1780-\u17d3\u17d7"
+    "\u17dc\u17dd\u1950-\u1974\u1980-\u19c9\u1a20-\u1a7c\u1aa7\u1b00-\u1b4c\ua000-\ua48c\ua980-\ua9c0\ua9cf\ua9e0-\ua9ef"
+    "\ua9fa-\ua9fe\uaa60-\uaa7f\uaa80-\uaadd"
+)
+"""The other scripts without spaces between words, with their marks and without their digits, as CJK has its own.
+
+Thai, Lao, Burmese, Khmer, Tai Le, New Tai Lue, Tai Tham, Balinese, Yi, Javanese and Tai Viet: those whose words a
+dictionary finds (Unicode Standard Annex 14, class SA), and those that break lines between any syllables.
+"""
+
+UNSEEN = "[\u200b-\u200d\u2060]"
+"""What some write between the letters or words of UNSPACED scripts and some do not, as a regular expression."""
 
 STOP_WORDS = frozenset(
     """
@@ -60,12 +75,20 @@ _BARE = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", 
 # \w excludes combining marks, which Hindi, Thai and Arabic words need. Marks beyond the basic plane separate words, in
 # documents and in queries: including them makes all matching four times slower.
 _MARKS = "".join(re.escape(c) for c in map(chr, range(0x300, 0x10000)) if unicodedata.category(c)[0] == "M")
-# C++, C# and .NET, which would otherwise be indexed as c and net.
 _PAIR = " _ "  # between the two terms of a pair; no other term has a space
-_IN_CJK = re.compile(f"[{CJK}]")
+_IN_CJK, _OVERLAPPING = re.compile(f"[{CJK}]"), re.compile(f"[{CJK}{UNSPACED}]")
+# C++, C# and .NET, which would otherwise be indexed as c and net.
 _SPECIAL = r"[cfg](?:\+\+|#)|(?<!\w)\.net(?!\w)"
-_RUN = re.compile(rf"([{CJK}]+)|({_SPECIAL}|[^\W_{CJK}](?:[^\W_{CJK}]|[{_MARKS}])*)")
-_IDENTIFIER = re.compile(rf"[^\W{CJK}](?:[^\W{CJK}]|[{_MARKS}])*")
+_LETTER = rf"[^\W_{CJK}{UNSPACED}]"
+_SOLID = rf"(?![{_MARKS}])[{UNSPACED}](?:[{UNSPACED}{_MARKS}]|{UNSEEN})*"
+_RUN = re.compile(rf"([{CJK}]+|{_SOLID})|({_SPECIAL}|{_LETTER}(?:{_LETTER}|[{_MARKS}])*)")
+_IDENTIFIER = re.compile(rf"[^\W{CJK}{UNSPACED}](?:[^\W{CJK}{UNSPACED}]|[{_MARKS}])*")
+_BEFORE = "\u0e40-\u0e44\u0ec0-\u0ec4\u19b5-\u19b7\u19ba\uaab5\uaab6\uaab9\uaabb\uaabc"  # vowels before their consonant
+_AFTER = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"  # vowels behind it that are no marks
+_VIRAMA = "\u1039\u17d2\u1a60\u1b44\ua9c0"  # joins the letter that follows
+_CLUSTER = re.compile(rf"(?s:[{_BEFORE}]{{0,2}}.(?:(?<=[{_VIRAMA}])\w|[{_MARKS}{_AFTER}]){{0,29}})")
+_INSIDE_CLUSTER = re.compile(rf"(?s:(?<=[{_BEFORE}{_VIRAMA}])\w|[{_MARKS}{_AFTER}])")
+_SPLIT_AM = re.compile("([\u0e4d\u0ecd])([\u0e48-\u0e4b\u0ec8-\u0ecb]?)([\u0e32\u0eb2])")
 # The same, each anchored at its first character that is no letter: a search for one byte takes a fraction of the time.
 _OF_SPECIAL = [
     re.compile(rb"\+\+(?<=[cfg]..)(?<![a-z0-9]...)", re.IGNORECASE | re.DOTALL),
@@ -96,8 +119,8 @@ def identifiers(text: str) -> list[str]:
 def pairs(terms: Sequence[str]) -> list[tuple[int, str]]:
     """The pairs of consecutive terms, each with the place of its first: as further terms of a title, and of a query.
 
-    Stop words are left out before, so that "signals and slots" and "Signals & Slots" have the same pair. Terms of CJK
-    runs have no pairs: they overlap.
+    Stop words are left out before, so that "signals and slots" and "Signals & Slots" have the same pair. Terms of
+    scripts without spaces have no pairs: they overlap.
 
     >>> pairs(tokens("The signals and slots of 全文 Qt"))
     [(1, 'signals _ slots')]
@@ -106,8 +129,18 @@ def pairs(terms: Sequence[str]) -> list[tuple[int, str]]:
     return [
         (place, f"{term}{_PAIR}{following}")
         for (place, term), (_, following) in itertools.pairwise(words)
-        if not _IN_CJK.match(term) and not _IN_CJK.match(following)
+        if not is_overlapping(term) and not is_overlapping(following)
     ]
+
+
+def is_overlapping(term: str) -> bool:
+    """Whether a term is of a script without spaces between words: a part of a run, which overlaps the next one."""
+    return _OVERLAPPING.match(term) is not None
+
+
+def is_unspaced(term: str) -> bool:
+    """Whether a term is of one of the UNSPACED scripts."""
+    return _OVERLAPPING.match(term) is not None and not _IN_CJK.match(term)
 
 
 def is_pair(term: str) -> bool:
@@ -162,11 +195,37 @@ def _terms(folded: str) -> list[str]:
     for run, word in _RUN.findall(folded):
         if word:
             terms.append(word[:MAX_TERM_LENGTH])
-        elif len(run) == 1:
-            terms.append(run)
         else:
-            terms.extend(map("".join, itertools.pairwise(run)))
+            terms.extend(_of_run(run))
     return terms
+
+
+def _of_run(run: str) -> list[str]:
+    """The overlapping terms of a run in scripts without spaces: the pairs of its characters, or of its clusters."""
+    parts = run if _IN_CJK.match(run) else clusters(run)
+    return list(map("".join, itertools.pairwise(parts))) if len(parts) > 1 else ["".join(parts)]
+
+
+def clusters(run: str) -> list[str]:
+    """The clusters of a run in UNSPACED scripts: each a consonant with its vowels, marks and subscripts.
+
+    At most MAX_TERM_LENGTH characters are two clusters. What separates words without being seen is left out.
+
+    >>> clusters("โรงพยาบาล"), clusters("น้ำ"), clusters("ក្រុមហ៊ុន")
+    (['โร', 'ง', 'พ', 'ยา', 'บา', 'ล'], ['น้ำ'], ['ក្រុ', 'ម', 'ហ៊ុ', 'ន'])
+    """
+    run = re.sub(UNSEEN, "", run)
+    # NFKC divides the vowel am of Thai and Lao, which is written as one character; some put the tone between its parts.
+    return _CLUSTER.findall(_SPLIT_AM.sub(lambda am: am[2] + chr(ord(am[3]) + 1), run))
+
+
+def is_inside_cluster(text: str, place: int) -> bool:
+    """Whether a place in a text is between the characters of a cluster, or between a letter of any script and its mark.
+
+    >>> [place for place in range(7) if is_inside_cluster("ไปน้ำที่"[:7], place)]
+    [1, 3, 4, 6]
+    """
+    return _INSIDE_CLUSTER.match(text, place) is not None
 
 
 def _terms_before(folded: str, names: Sequence[re.Match[str]]) -> list[int]:
@@ -174,7 +233,7 @@ def _terms_before(folded: str, names: Sequence[re.Match[str]]) -> list[int]:
     if not any(name.start() for name in names):
         return [0] * len(names)
     runs = list(_RUN.finditer(folded))
-    before = list(itertools.accumulate((max(1, len(run[1] or "") - 1) for run in runs), initial=0))
+    before = list(itertools.accumulate((len(_of_run(run[1])) if run[1] else 1 for run in runs), initial=0))
     starts = [run.start() for run in runs]
     return [before[bisect.bisect_left(starts, name.start())] for name in names]
 
