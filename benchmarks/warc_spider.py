@@ -40,7 +40,9 @@ class ArchiveMiddleware:
         self._parts += 1
         self._file = (self._out / name).open("wb")
         self._writer = WARCWriter(self._file, gzip=True)
-        self._writer.write_record(self._writer.create_warcinfo_record(name, {"software": f"Scrapy/{scrapy.__version__}"}))
+        self._writer.write_record(
+            self._writer.create_warcinfo_record(name, {"software": f"Scrapy/{scrapy.__version__}"})
+        )
 
     def process_response(self, request: Request, response: Response) -> Response:
         target = urlsplit(request.url)
@@ -57,7 +59,11 @@ class ArchiveMiddleware:
 
 
 def _fields(message: Request | Response) -> list[tuple[str, str]]:
-    found = [(name.decode("latin-1"), value.decode("latin-1")) for name, values in message.headers.items() for value in values]
+    found = [
+        (name.decode("latin-1"), value.decode("latin-1"))
+        for name, values in message.headers.items()
+        for value in values
+    ]
     return [(f"X-Crawl-{name}" if name == "Transfer-Encoding" else name, value) for name, value in found]
 
 

@@ -67,7 +67,9 @@ def _entry(page: dict[str, Any]) -> Entry | None:
     if page["noindex"] or page["search"] is False:
         return None
     is_quoted = page["max_snippet"] is None
-    return Entry(page["title"] or "", without_passages(page["text"] or "", page["nosnippet"] or ()) if is_quoted else "")
+    return Entry(
+        page["title"] or "", without_passages(page["text"] or "", page["nosnippet"] or ()) if is_quoted else ""
+    )
 
 
 def _robots(crawl: CrawlDir, file: TableFile) -> Iterator[Capture]:

@@ -10,6 +10,7 @@ import io
 import itertools
 import json
 import shutil
+import struct
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -106,6 +107,9 @@ class _Package:
 
     def __init__(self, file: zipfile.ZipFile, now: datetime) -> None:
         self._file, self._now = file, now
+        # The time as an extra field ("UT"). The local headers have one of ZIP64 besides, since sizes are not known yet;
+        # wabac.js 2.27 looks for it only in files whose central header has an extra field, too.
+        self._time = struct.pack("<HHBL", 0x5455, 5, 1, int(now.timestamp()))
         self._resources: list[dict[str, Any]] = []
 
     def archive(self, name: str) -> "_Member":
@@ -115,7 +119,7 @@ class _Package:
     def create(self, path: str, compression: int = zipfile.ZIP_STORED) -> "_Member":
         """A new file, which is to be closed before the next one. Parts of stored ones can be read where they lie."""
         about = zipfile.ZipInfo(path, self._now.timetuple()[:6])
-        about.compress_type = compression
+        about.compress_type, about.extra = compression, self._time
         return _Member(self._file.open(about, "w", force_zip64=True), path, self._resources)
 
     def finish(self, about: dict[str, Any]) -> None:
@@ -150,9 +154,7 @@ class _Member(io.RawIOBase):
             super().close()
             self._file.close()
             name = self._path.rpartition("/")[2]
-            self._resources.append(
-                {"name": name, "path": self._path, "hash": _named(self._digest), "bytes": self.size}
-            )
+            self._resources.append({"name": name, "path": self._path, "hash": _named(self._digest), "bytes": self.size})
 
 
 def _named(digest: "hashlib._Hash") -> str:
