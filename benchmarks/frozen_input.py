@@ -89,7 +89,14 @@ def main() -> None:
         tables, memory = done[0].tables, max(run.memory for run in done)
         is_same = all(run.tables == first[0].tables for run in done)
         figures = {"cpu": cpu, "ms_document": 1000 * cpu / max(1, tables["documents"]), "wall": wall}
-        row = [python, f"{cpu:.1f}", f"{figures['ms_document']:.2f}", f"{wall:.1f}", f"{memory / 1e6:.0f}", f"{ratio:.3f}"]
+        row = [
+            python,
+            f"{cpu:.1f}",
+            f"{figures['ms_document']:.2f}",
+            f"{wall:.1f}",
+            f"{memory / 1e6:.0f}",
+            f"{ratio:.3f}",
+        ]
         row += [f"{tables['documents']:,}", f"{tables['links']:,}", "yes" if is_same else "no"]
         print(f"| {' | '.join(row)} |")
     if arguments.json:

@@ -27,8 +27,8 @@ TABLES = {
     "documents": ("url", f"SELECT * FROM documents {_NEWEST}"),
     "visits": (
         "url",
-        "SELECT url, host, fetched_at, outcome, status, redirect_to, address, media_type, headers, body, truncated, depth,"
-        f" referrer, kind FROM visits WHERE status IS NOT NULL {_NEWEST}",
+        "SELECT url, host, fetched_at, outcome, status, redirect_to, address, media_type, headers, body, truncated,"
+        f" depth, referrer, kind FROM visits WHERE status IS NOT NULL {_NEWEST}",
     ),
     "links": (
         "link",
@@ -56,13 +56,15 @@ def compare(name: str, one: dict[str, dict[str, Any]], other: dict[str, dict[str
     for title, keys in (("missing", one.keys() - other.keys()), ("more", other.keys() - one.keys())):
         if keys:
             print(f"  {len(keys):,} {title}, as {', '.join(sorted(keys)[:_SAMPLES])}")
-    different, samples = Counter[str](), dict[str, list[str]]()
+    different, samples, equal = Counter[str](), dict[str, list[str]](), 0
     for key in sorted(one.keys() & other.keys()):
-        for column in one[key].keys() - _OF_TIME:
-            values = one[key][column], other[key].get(column)
-            if values[0] != values[1]:
-                different[column] += 1
-                samples.setdefault(column, []).append(f"{key}: {str(values[0])[:90]!r}, {str(values[1])[:90]!r}")
+        columns = [name for name in one[key].keys() - _OF_TIME if one[key][name] != other[key].get(name)]
+        equal += not columns
+        for column in columns:
+            different[column] += 1
+            values = [str(row[key].get(column))[:90] for row in (one, other)]
+            samples.setdefault(column, []).append(f"{key}: {values[0]!r}, {values[1]!r}")
+    print(f"  {equal:,} equal")
     for column, count in different.most_common():
         print(f"  {count:,} differ in {column}")
         for sample in samples[column][:_SAMPLES]:

@@ -15,6 +15,7 @@ from ...transforms.outcomes import Outcome
 from ...transforms.parsing import robots_meta
 from ...transforms.sql import connect
 from ...transforms.tables.schemas import ROBOTS, VISITS
+from ...transforms.tables.sitemap_terms import PROBE
 from ...transforms.tables.table_files import TableFile, conform, open_parquet, read_table, round_of
 
 _BATCH = 64  # visits in memory, with their bodies
@@ -42,6 +43,8 @@ class Capture:
 def captures(crawl: CrawlDir, manifests: Sequence[Manifest], robot: str) -> Iterator[Capture]:
     """All answers, oldest round first; in memory are a few bodies, and the keys of a group of visits.
 
+    Probes are left out: no page links their URLs, and a reader of the archive could not tell what a host answers to
+    them from its pages.
     The robots.txt files of a few rounds come before the visits of these.
     """
     robots_files = deque(sorted(files_of(manifests, "robots"), key=lambda file: round_of(file.path)))
@@ -55,7 +58,7 @@ def captures(crawl: CrawlDir, manifests: Sequence[Manifest], robot: str) -> Iter
             found = _lookup(tables, keys(crawl, files))
             for row in _rows(crawl, files):
                 noarchive, page, links = next(found)
-                if row["status"] is not None:
+                if row["status"] is not None and row["kind"] != PROBE:
                     asked = [(h["name"], h["value"]) for h in row["headers"] or ()]
                     noarchive = bool(noarchive) or robots_meta.from_headers(asked, robot).noarchive
                     text = page["text"] if page else None
