@@ -2,10 +2,10 @@
 
     python benchmarks/beside_peers.py COLLECTION… [--queries N] [--cache FOLDER] [--save FILE] [--before FILE]
 
-A COLLECTION is a folder as `public_collections.py` writes them, in the form of `judged_queries.py`. Each engine has title
-and text and its defaults: ours; Lucene 10 with its standard analyzer and with those of the language; tantivy and bm25s
-with stems where they have some for the language and, for Chinese, Japanese and Korean, with our terms, since their own
-defaults take a sentence for a word. The best peer is the one with the highest mean.
+A COLLECTION is a folder as `public_collections.py` writes them, in the form of `judged_queries.py`. Each engine has
+title and text, and its defaults: Lucene its standard analyzer and those of the language; tantivy and bm25s stems where
+they have some for the language and, for Chinese, Japanese and Korean, our terms, since their own take a sentence for a
+word. The best peer is the one with the highest mean.
 
 A line gives nDCG@10 of each, our difference to the best peer with the 95 % interval of a paired bootstrap over the
 queries, and recall at 100, ours and the highest of the peers. With --save, the scores of each query are kept, and with
@@ -116,8 +116,8 @@ def main() -> int:
             quality, found = ({engine: pair[which] for engine, pair in judged.items()} for which in (0, 1))
             saved[collection.name] = quality[OURS]
             print(line(collection, quality, found, earlier.get(collection.name)), flush=True)
-    if arguments.save:
-        arguments.save.write_text(json.dumps(saved))
+            if arguments.save:
+                arguments.save.write_text(json.dumps(saved))
     return 0
 
 

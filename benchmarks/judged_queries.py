@@ -130,9 +130,8 @@ def by_tantivy(collection: Collection, depth: int = DEPTH) -> Callable[[str], li
     builder.add_text_field("text", tokenizer_name=stems)
     builder.add_text_field("id", stored=True, tokenizer_name="raw")
     index = tantivy.Index(builder.build())
-    if language in STEMMERS and language != "en":
-        analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase())
-        index.register_tokenizer("default", analyzer.filter(tantivy.Filter.stemmer(STEMMERS[language])).build())
+    if language != "en" and (analyzer := tantivy_analyzer(language)):
+        index.register_tokenizer("default", analyzer)
     writer = index.writer(50_000_000, 1)
     for doc, text in zip(collection.docs, texts, strict=True):
         writer.add_document(tantivy.Document(id=doc["id"], text=text))
@@ -148,6 +147,15 @@ def by_tantivy(collection: Collection, depth: int = DEPTH) -> Callable[[str], li
     return search
 
 
+def tantivy_analyzer(language: str) -> tantivy.TextAnalyzer | None:
+    """tantivy's stems of a language, of which it has some; None for others."""
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase())
+    try:
+        return builder.filter(tantivy.Filter.stemmer(STEMMERS.get(language, ""))).build()
+    except ValueError:
+        return None
+
+
 def by_bm25s(collection: Collection, depth: int = DEPTH) -> Callable[[str], list[str]]:
     texts, treat, language = plain(collection)
     stemmer = Stemmer.Stemmer(STEMMERS[language]) if language in STEMMERS else None
@@ -159,8 +167,10 @@ def by_bm25s(collection: Collection, depth: int = DEPTH) -> Callable[[str], list
 
     def search(text: str) -> list[str]:
         words = bm25s.tokenize([treat(text)], **options)
-        found, _ = index.retrieve(words, k=depth, show_progress=False)
-        return [ids[number] for number in found[0]]
+        found, scores = index.retrieve(words, k=depth, show_progress=False)
+        return [
+            ids[number] for number, score in zip(found[0], scores[0], strict=True) if score > 0
+        ]  # k, matching or not
 
     return search
 

@@ -92,7 +92,7 @@ def _classes() -> Path:
     ready = Path(tempfile.gettempdir()) / f"beamtrawl-lucene-{digest}"
     if not ready.exists():
         made = Path(tempfile.mkdtemp(dir=ready.parent))
-        options = ["-q", "-B", "-f", str(sources[0]), f"-DoutputDirectory={made}"]
+        options = ["-q", "-B", "-Dstyle.color=never", "-f", str(sources[0]), f"-DoutputDirectory={made}"]
         subprocess.run(["mvn", *options, "dependency:copy-dependencies"], check=True)
         subprocess.run([_java("javac"), "-cp", f"{made}/*", "-d", str(made), str(sources[1])], check=True)
         made.rename(ready)
