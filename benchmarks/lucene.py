@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import subprocess
+import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -92,8 +93,8 @@ def _classes() -> Path:
     ready = Path(tempfile.gettempdir()) / f"beamtrawl-lucene-{digest}"
     if not ready.exists():
         made = Path(tempfile.mkdtemp(dir=ready.parent))
-        options = ["-q", "-B", "-Dstyle.color=never", "-f", str(sources[0]), f"-DoutputDirectory={made}"]
-        subprocess.run(["mvn", *options, "dependency:copy-dependencies"], check=True)
+        options = ["-q", "-B", "-f", str(sources[0]), f"-DoutputDirectory={made}"]
+        subprocess.run(["mvn", *options, "dependency:copy-dependencies"], check=True, stdout=sys.stderr)
         subprocess.run([_java("javac"), "-cp", f"{made}/*", "-d", str(made), str(sources[1])], check=True)
         made.rename(ready)
     return ready
