@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ...transforms.indexing.analysis import CJK, STOP_WORDS, identifiers, is_further, pairs, tokens
+from ...transforms.indexing.analysis import CJK, STOP_WORDS, identifiers, is_further, names_within, pairs, tokens
 from ..index.patterns import is_pattern, pattern
 from ..index.postings import Unit
 from .lexemes import FACT, FIELDS, FILTERS, Lexemes, as_text, lexemes
@@ -101,14 +101,15 @@ class Query(NamedTuple):
     times: Mapping[str, int]  # how often each word occurs in the query
     exact: tuple[tuple[str], ...] = ()  # forms of a short query, scored beside their words
     pairs: tuple[str, ...] = ()  # of words in a row (`analysis.pairs`), scored where a title has them in a row
+    names: tuple[str, ...] = ()  # `analysis.names_within`, scored where links name a section so
     excludes: bool = False  # some documents, by NOT or a minus
     least_score: float = 0.0  # of a document that is found, relative to the best one
     notes: tuple[str, ...] = ()  # a sentence on each filter whose value cannot be used, which is taken as words
 
     @property
     def scoring(self) -> tuple[Unit, ...]:
-        """The words, phrases, exact forms and pairs."""
-        return (*self.words, *self.phrases, *self.exact, *self.pairs)
+        """The words, phrases, exact forms, pairs and names."""
+        return (*self.words, *self.phrases, *self.exact, *self.pairs, *self.names)
 
     def weight(self, unit: Unit) -> int:
         """The factor of a unit's score: a word counts as often as it occurs, all others once."""
@@ -146,6 +147,7 @@ def parse(
         times_of_words,
         _exact_forms(words),
         () if parser.is_long else tuple(dict.fromkeys(pair for _, pair in pairs(parser.in_order))),
+        () if parser.is_long else tuple(dict.fromkeys(names_within(parser.in_order))),
         parser.excludes,
         parser.least_score,
         tuple(dict.fromkeys(parser.notes)),

@@ -61,6 +61,12 @@ _BARE = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", 
 # documents and in queries: including them makes all matching four times slower.
 _MARKS = "".join(re.escape(c) for c in map(chr, range(0x300, 0x10000)) if unicodedata.category(c)[0] == "M")
 # C++, C# and .NET, which would otherwise be indexed as c and net.
+MAX_NAME = 4
+"""Words of a name that is a term of its own; longer ones are found by their words."""
+
+MAX_NAMED = 8
+"""Words of a query in which names are looked for."""
+
 _PAIR = " _ "  # between the two terms of a pair; no other term has a space
 _IN_CJK = re.compile(f"[{CJK}]")
 _SPECIAL = r"[cfg](?:\+\+|#)|(?<!\w)\.net(?!\w)"
@@ -110,8 +116,34 @@ def pairs(terms: Sequence[str]) -> list[tuple[int, str]]:
     ]
 
 
+def name(terms: Sequence[str]) -> str | None:
+    """The terms of a name as one further term, without stop words if others are left; None for a long name.
+
+    >>> name(tokens("The lists:foldl/3")), name(tokens("if"))
+    ('lists _ foldl _ 3 _ ', 'if _ ')
+    """
+    words = [term for term in terms if term not in STOP_WORDS] or terms
+    return _PAIR.join([*words, ""]) if 0 < len(words) <= MAX_NAME else None
+
+
+def names_within(terms: Sequence[str]) -> list[str]:
+    """The names (`name`) that may be in a query: of all its words in a row, but for stop words.
+
+    >>> names_within(tokens("the DATABASES setting"))
+    ['databases _ ', 'databases _ setting _ ', 'setting _ ']
+    """
+    words = [term for term in terms if term not in STOP_WORDS] or terms
+    starts = range(len(words) if len(words) <= MAX_NAMED else 0)
+    return [_PAIR.join([*words[i:j], ""]) for i in starts for j in range(i + 1, min(i + MAX_NAME, len(words)) + 1)]
+
+
+def is_name(term: str) -> bool:
+    """Whether a term is a `name`."""
+    return term.endswith(_PAIR)
+
+
 def is_pair(term: str) -> bool:
-    """Whether a term is one of `pairs`."""
+    """Whether a term is one of `pairs`, or a name."""
     return _PAIR in term
 
 

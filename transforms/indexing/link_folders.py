@@ -1,7 +1,7 @@
 """Writes the link data of an index segment: the anchors of the links to its documents, and their link rank.
 
 A segment is written before most of the links to its pages are found, and never changes. So link data has a folder of
-its own: `postings` and `forms` of the field `anchors`, and `docs` with `length_anchors` and `link_rank`, a row for each
+its own: `postings` and `forms` of the field `anchors`, which has the names of sections as further terms, and `docs` with `length_anchors` and `link_rank`, a row for each
 document of the segment, in its order. The newest folder of a segment is used.
 """
 
@@ -12,9 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..tables.table_files import TableFile
+from .analysis import name, tokens
 from .invert import Inverted, invert
 from .segment_files import write_opening
-from .write_segment import DOCS, ROW_POSTINGS, with_lengths, write_terms
+from .write_segment import DOCS, ROW_POSTINGS, with_classes, with_lengths, write_terms
 
 MERGED = "merged"
 """The name of the link folders that a merge writes."""
@@ -31,14 +32,17 @@ def write_links(
     languages: Sequence[str | None],
     anchors: Sequence[Sequence[str]],
     link_ranks: npt.NDArray[np.float64],
+    names: Sequence[Sequence[str]] = (),
     row_postings: int = ROW_POSTINGS,
 ) -> list[TableFile]:
     """Write the link data of the documents of a segment, given in its order, and return the files.
 
-    `anchors` has the anchor texts of each document, one for each host that uses it; `link_ranks` are relative to the
-    mean of all pages.
+    `anchors` has the anchor texts of each document, one for each host that uses it, and `names` those of its sections;
+    `link_ranks` are relative to the mean of all pages.
     """
-    index = invert({"anchors": ["\n".join(texts) for texts in anchors]})
+    terms = [list(filter(None, (name(tokens(text)) for text in texts))) for texts in names]
+    further = {"anchors": with_classes([[(0, term) for term in of_document] for of_document in terms], languages)}
+    index = invert({"anchors": ["\n".join(texts) for texts in anchors]}, None, further if names else None)
     docs = with_lengths(pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index)
     return write_link_index(root, folder, languages, [index], docs, row_postings)
 
