@@ -91,7 +91,9 @@ def main() -> None:
     crawl = CrawlDir(arguments.dir)
     crawled = read_crawl(crawl)
     pages, links = crawled.pages, crawled.endorsing
-    askable = {url for url in crawled.documents["url"].to_pylist() if not arguments.hosts or host(url) in arguments.hosts}
+    askable = {
+        url for url in crawled.documents["url"].to_pylist() if not arguments.hosts or host(url) in arguments.hosts
+    }
     counted = count_anchors(links.sources, links.targets, links.anchors, links.fragments, pages)
     items = items_of(counted, pages, askable, arguments.queries)
     ranks = pagerank(*distinct(links.sources, links.targets, len(pages.urls)), len(pages.urls))
@@ -107,7 +109,9 @@ def without(counted: pa.Table, pages: Pages, items: Sequence[Item]) -> pa.Table:
     """The votes without the texts of items for their sections, and for their pages."""
     hidden = {(item.url, item.anchor.lower()) for item in items}
     urls = pages.urls.take(counted["target"]).to_pylist()
-    kept = [(url, anchor.lower()) not in hidden for url, anchor in zip(urls, counted["anchor"].to_pylist(), strict=True)]
+    kept = [
+        (url, anchor.lower()) not in hidden for url, anchor in zip(urls, counted["anchor"].to_pylist(), strict=True)
+    ]
     return counted.filter(pa.array(kept))
 
 

@@ -14,7 +14,7 @@ from ..index.cache import Cache
 from ..index.patterns import is_pattern
 from ..index.postings import Unit
 from ..index.scored import Scored
-from ..index.segment import HitFacts, StoredDocument, StoredTexts
+from ..index.segment import HitFacts, StoredDocument
 from ..index.segments import Corpus
 from ..query.parse import Query
 from ..results.beginnings import without_contents, without_title

@@ -10,7 +10,9 @@ from .form_matches import Forms, Text, matches_of
 _HEADING = 200  # characters of a heading that are looked at
 
 
-def named_section(sections: Sequence[Section], text: str, forms: Forms, in_title: Set[str], least: int) -> Section | None:
+def named_section(
+    sections: Sequence[Section], text: str, forms: Forms, in_title: Set[str], least: int
+) -> Section | None:
     """The section whose heading and id have most of the words, if they name what the title does not.
 
     `sections` are those of `text`, `in_title` the words that its title has. With these, a section must have `least`
@@ -27,9 +29,9 @@ def named_section(sections: Sequence[Section], text: str, forms: Forms, in_title
         words.setdefault(number, set()).add(word)
         if start >= starts[number + 1] - len(sections[number].id) - 1:
             in_id.setdefault(number, set()).add(word)
-    candidates = [
-        number for number, found in words.items() if not found <= in_title and len(found | in_title) >= least
-    ]
+    candidates = [number for number, found in words.items() if not found <= in_title and len(found | in_title) >= least]
     if not candidates:
         return None
-    return sections[min(candidates, key=lambda n: (-len(words[n]), -len(in_id.get(n, ())), len(sections[n].id), sections[n].length))]
+    return sections[
+        min(candidates, key=lambda n: (-len(words[n]), -len(in_id.get(n, ())), len(sections[n].id), sections[n].length))
+    ]

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from .. import urls
 from ..exchange.batch_schemas import LINK, NOT_FOLLOWED
-from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, followed
 from ..parsing.html_links import Fragment
+from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, followed
 from ..tables.schemas import KEY, VisitRow
 from ..urls.filters import UrlFilter
 

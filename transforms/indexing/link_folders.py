@@ -32,8 +32,8 @@ def write_links(
     languages: Sequence[str | None],
     anchors: Sequence[Sequence[str]],
     link_ranks: npt.NDArray[np.float64],
-    names: Sequence[Sequence[str]] = (),
     row_postings: int = ROW_POSTINGS,
+    names: Sequence[Sequence[str]] = (),
 ) -> list[TableFile]:
     """Write the link data of the documents of a segment, given in its order, and return the files.
 

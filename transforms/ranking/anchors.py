@@ -28,7 +28,7 @@ MAX_NAMES = 10_000
 """The most anchors that are kept for the sections of a page: their names."""
 
 NAMES = RANKS.field("names").type
-"""The anchors of the sections of a page: each with the `fragment` of its section and the number of hosts that use it."""
+"""The anchors of the sections of a page: each with its section's `fragment` and the number of hosts that use it."""
 
 COUNTED = ["is_section", "target", "fragment", "anchor", "hosts"]
 """The columns of counted votes; `fragment` is "" for pages."""

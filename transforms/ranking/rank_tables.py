@@ -83,7 +83,7 @@ def add_links(root: str, segment: str, folder: str, links: pa.Table) -> list[Tab
         [[a["anchor"] for a in given for _ in range(a["hosts"])] for given in links[column].to_pylist()]
         for column in ("anchors", "names")
     )
-    return write_links(root, folder, languages, anchors, links["link_rank"].to_numpy(), names)
+    return write_links(root, folder, languages, anchors, links["link_rank"].to_numpy(), names=names)
 
 
 def doc_keys(root: str, segment: str) -> pa.ChunkedArray:
