@@ -1,8 +1,9 @@
 """Writes the link data of an index segment: the anchors of the links to its documents, and their link rank.
 
 A segment is written before most of the links to its pages are found, and never changes. So link data has a folder of
-its own: `postings` and `forms` of the field `anchors`, which has the names of sections as further terms, and `docs` with `length_anchors` and `link_rank`, a row for each
-document of the segment, in its order. The newest folder of a segment is used.
+its own: `postings` and `forms` of the field `anchors`, which has the names of sections as further terms, and `docs`
+with `length_anchors` and `link_rank`, a row for each document of the segment, in its order. The newest folder of a
+segment is used.
 """
 
 from collections.abc import Iterable, Sequence
@@ -40,9 +41,9 @@ def write_links(
     `anchors` has the anchor texts of each document, one for each host that uses it, and `names` those of its sections;
     `link_ranks` are relative to the mean of all pages.
     """
-    terms = [list(filter(None, (name(tokens(text)) for text in texts))) for texts in names]
-    further = {"anchors": with_classes([[(0, term) for term in of_document] for of_document in terms], languages)}
-    index = invert({"anchors": ["\n".join(texts) for texts in anchors]}, None, further if names else None)
+    terms = [[(0, term) for text in texts if (term := name(tokens(text)))] for texts in names or [()] * len(anchors)]
+    further = {"anchors": with_classes(terms, languages)} if names else None
+    index = invert({"anchors": ["\n".join(texts) for texts in anchors]}, None, further)
     docs = with_lengths(pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index)
     return write_link_index(root, folder, languages, [index], docs, row_postings)
 
