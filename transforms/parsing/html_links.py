@@ -5,16 +5,28 @@ import itertools
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from .. import urls
+from ..sections.section import usable_id
 from .html_tree import URL_ATTRIBUTES, Elements
 from .main_text import collapse
 
 MAX_LINKS = 20_000
 """Maximum number of links kept per page; the largest index pages have 8,000."""
 
+MAX_FRAGMENTS = 20_000
+"""Maximum number of links to sections kept per page; an index of names has some thousand."""
+
 MAX_ANCHOR = 200
 """Maximum number of characters kept of an anchor text, and of a rel."""
+
+
+class Fragment(NamedTuple):
+    """A section of a page that a link leads to."""
+
+    id: str  # the fragment, percent-decoded; at most `section.MAX_ID` characters
+    anchor: str  # the text of the first link to it
 
 
 class Link(NamedTuple):
@@ -24,6 +36,7 @@ class Link(NamedTuple):
     anchor: str  # its text, or the alternative text of an image; at most MAX_ANCHOR characters
     rel: str  # as written in the page
     kind: str  # a area frame iframe link alternate img form srcset object embed redirect canonical
+    fragments: tuple[Fragment, ...] = ()  # of `a` without nofollow: distinct ids, in the order of the page
 
 
 FOLLOWED_KINDS = frozenset({"a", "area", "frame", "iframe", "link", "redirect", "canonical"})
@@ -126,11 +139,12 @@ def srcset(value: str) -> Iterator[str]:
 def links(elements: Elements, url: str, base: str) -> list[Link]:
     """The http and https links of a page at a canonical URL, in document order, without those to itself.
 
-    `base` is the page's `base_url`. At most MAX_LINKS.
+    `base` is the page's `base_url`. At most MAX_LINKS, with at most MAX_FRAGMENTS fragments.
     """
     directory = _directory(base)
     targets: dict[str, str | None] = {}
     found: dict[tuple[str, str], Link] = {}
+    fragments: dict[tuple[str, str], str] = {}  # the anchor of each target and fragment, as written
     for element, kind, as_given in itertools.islice(_references(elements), _MAX_REFERENCES):
         if as_given in targets:
             target = targets[as_given]
@@ -139,6 +153,10 @@ def links(elements: Elements, url: str, base: str) -> list[Link]:
         if target is None:
             continue
         rel = (element.get("rel") or "").strip()[:MAX_ANCHOR]
+        if "#" in as_given and kind == "a" and len(fragments) < MAX_FRAGMENTS and _endorses(rel):
+            place = (target, as_given.partition("#")[2])
+            if not fragments.get(place):
+                fragments[place] = _anchor(element, kind)
         earlier = found.get((target, kind))
         if earlier is None:
             found[target, kind] = Link(target, _anchor(element, kind), rel, kind)
@@ -147,6 +165,21 @@ def links(elements: Elements, url: str, base: str) -> list[Link]:
         elif not earlier.anchor or earlier.rel != rel:
             anchor = earlier.anchor or _anchor(element, kind)
             found[target, kind] = _followed_rather(earlier, earlier._replace(rel=rel))._replace(anchor=anchor)
+    return _with_fragments(found, fragments) if fragments else list(found.values())
+
+
+def _endorses(rel: str) -> bool:
+    return not rel or _UNENDORSED.isdisjoint(rel.lower().split())
+
+
+def _with_fragments(found: dict[tuple[str, str], Link], anchors: dict[tuple[str, str], str]) -> list[Link]:
+    of_target: dict[str, dict[str, str]] = {}
+    for (target, as_given), anchor in anchors.items():
+        if id_ := usable_id(unquote(as_given.rstrip(_BLANK)) if len(as_given) <= _REMEMBERED else as_given):
+            of_target.setdefault(target, {}).setdefault(id_, anchor)
+    for target, ids in of_target.items():
+        if link := found.get((target, "a")):  # none if the page has too many links
+            found[target, "a"] = link._replace(fragments=tuple(map(Fragment, ids, ids.values())))
     return list(found.values())
 
 
