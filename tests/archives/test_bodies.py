@@ -40,7 +40,7 @@ def reply(path: Path, body: bytes, http: str = "", fields: str = "", digest: str
         (PAGE, ""),
         (CHUNKED, "Transfer-Encoding: chunked\r\n"),
         (PAGE, "Transfer-Encoding: chunked\r\n"),
-        (gzip.compress(PAGE), "Content-Encoding: gzip\r\n"),
+        (gzip.compress(PAGE, mtime=0), "Content-Encoding: gzip\r\n"),
         (zlib.compress(PAGE), "Content-Encoding: deflate\r\n"),
         (brotli.compress(PAGE), "Content-Encoding: br\r\n"),
         (PAGE, "Content-Encoding: gzip\r\n"),
