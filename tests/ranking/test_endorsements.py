@@ -73,3 +73,16 @@ def test_links_to_neighbours_do_not_endorse(rel, counts):
 
 def test_examples():
     assert [doctest.testmod(module).failed for module in (anchors, endorsements)] == [0, 0]
+
+
+def test_sections_have_votes_of_their_own():
+    """An anchor of four sections names none of them, and still names the page; a host has one vote."""
+    names = ["DATABASES", "databases", *["Notes"] * 4, "Notes"]
+    fragments = ["db", "db", "a", "b", "c", "d", ""]
+    pages = endorsements.pages_of(pa.table({"key": [b"0", b"1"], "url": ["http://a.test/", "http://b.test/"]}))
+    counted = anchors.count_anchors(
+        np.zeros(7, np.int64), np.ones(7, np.int64), pa.chunked_array([names]), pa.chunked_array([fragments]), pages
+    )
+    assert anchors_of(counted, np.array([0, 1])).to_pylist() == [[], [{"anchor": "Notes", "hosts": 1}]]
+    of_sections = [{"fragment": "db", "anchor": "DATABASES", "hosts": 1}]
+    assert anchors.names_of(counted, np.array([0, 1, -1])).to_pylist() == [[], of_sections, []]

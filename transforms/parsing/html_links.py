@@ -144,7 +144,7 @@ def links(elements: Elements, url: str, base: str) -> list[Link]:
     directory = _directory(base)
     targets: dict[str, str | None] = {}
     found: dict[tuple[str, str], Link] = {}
-    fragments: dict[tuple[str, str], str] = {}  # the anchor of each target and fragment, as written
+    fragments: dict[str, tuple[str, str]] = {}  # the target and anchor of each reference to a section, as written
     for element, kind, as_given in itertools.islice(_references(elements), _MAX_REFERENCES):
         if as_given in targets:
             target = targets[as_given]
@@ -153,13 +153,15 @@ def links(elements: Elements, url: str, base: str) -> list[Link]:
         if target is None:
             continue
         rel = (element.get("rel") or "").strip()[:MAX_ANCHOR]
+        anchor = None  # read once, if at all
         if "#" in as_given and kind == "a" and len(fragments) < MAX_FRAGMENTS and _endorses(rel):
-            place = (target, as_given.partition("#")[2])
-            if not fragments.get(place):
-                fragments[place] = _anchor(element, kind)
+            known = fragments.get(as_given)
+            if known is None or not known[1]:
+                anchor = _anchor(element, kind)
+                fragments[as_given] = target, anchor
         earlier = found.get((target, kind))
         if earlier is None:
-            found[target, kind] = Link(target, _anchor(element, kind), rel, kind)
+            found[target, kind] = Link(target, _anchor(element, kind) if anchor is None else anchor, rel, kind)
             if len(found) == MAX_LINKS:
                 break
         elif not earlier.anchor or earlier.rel != rel:
@@ -172,11 +174,15 @@ def _endorses(rel: str) -> bool:
     return not rel or _UNENDORSED.isdisjoint(rel.lower().split())
 
 
-def _with_fragments(found: dict[tuple[str, str], Link], anchors: dict[tuple[str, str], str]) -> list[Link]:
+def _with_fragments(found: dict[tuple[str, str], Link], references: dict[str, tuple[str, str]]) -> list[Link]:
     of_target: dict[str, dict[str, str]] = {}
-    for (target, as_given), anchor in anchors.items():
-        if id_ := usable_id(unquote(as_given.rstrip(_BLANK)) if len(as_given) <= _REMEMBERED else as_given):
-            of_target.setdefault(target, {}).setdefault(id_, anchor)
+    for as_given, (target, anchor) in references.items():
+        id_ = as_given.partition("#")[2]
+        if "%" in id_:
+            id_ = unquote(id_) if len(id_) <= _REMEMBERED else ""
+        if id_ := usable_id(id_.rstrip(_BLANK)):
+            ids = of_target.setdefault(target, {})
+            ids[id_] = ids.get(id_) or anchor
     for target, ids in of_target.items():
         if link := found.get((target, "a")):  # none if the page has too many links
             found[target, "a"] = link._replace(fragments=tuple(map(Fragment, ids, ids.values())))
