@@ -13,6 +13,7 @@ from ...transforms.parsing.crawl_scope import CrawlScope
 from ...transforms.sections.section import url_of
 from ...transforms.settings import Settings
 from ...transforms.sql import open_tables
+from ...transforms.traps.judge import State
 from .gather import TABLES, drop_files, gather
 from .rules import BY_NAME, COLUMNS, RULES, Rule
 
@@ -146,6 +147,12 @@ WHERE EXISTS (
 """Of a page whose body of then is not stored any more, its dates decide."""
 
 
+_HELD = f"""
+SELECT count(*), min(url) FROM urls
+WHERE state = '{State.TRAPPED}' AND url_key IN (SELECT target_key FROM newest_links)
+"""
+
+
 def _notes(connection: duckdb.DuckDBPyConnection, rules: Collection[Rule]) -> list[str]:
     """What the check could not know."""
     notes = []
@@ -153,6 +160,12 @@ def _notes(connection: duckdb.DuckDBPyConnection, rules: Collection[Rule]) -> li
         notes.append(
             f"{without} pages have no stored HTML (another kind, or removed by storage.body_rounds): their links are"
             " checked without places and fragments, and by no rule about pages"
+        )
+    held, url = connection.execute(_HELD).fetchall()[0]
+    if held:
+        notes.append(
+            f"links to URLs that are held as traps have no finding: {held} (such as {url}); to have them requested:"
+            " beamtrawl release"
         )
     if BY_NAME["orphan"] in rules and (gaps := _gaps(connection)):
         notes.append(f"orphan: not decided, because pages may have further links: {gaps}")

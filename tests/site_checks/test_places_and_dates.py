@@ -20,6 +20,7 @@ from tests.support.checked_sites import (
     page,
     sitemap,
 )
+from tests.support.committed import commit_rows
 
 A, B, C = (f"http://a.test/{name}" for name in ("", "b", "c"))
 LINK = page("A", "<a href=b>b</a>")
@@ -100,6 +101,16 @@ def test_links_of_pages_without_a_body_come_from_the_table(tmp_path: Path) -> No
         "2 pages have no stored HTML (another kind, or removed by storage.body_rounds): their links are checked without"
         " places and fragments, and by no rule about pages"
     ]
+
+
+def test_links_to_held_urls_are_counted_if_a_page_still_has_them(tmp_path: Path) -> None:
+    crawl = crawled(tmp_path, {A: page("A", "<a href=b>b <a href=c>c")}, {A: page("A", "<a href=b>b <a href=d>d")})
+    held = [{"url": url, "host": "a.test", "state": "trapped"} for url in (B, C)]
+    commit_rows(tmp_path, "update", 3, {"urls": held})
+    told = "links to URLs that are held as traps have no finding: 1 (such as http://a.test/b); to have them requested:"
+    assert notes(crawl)[0] == f"{told} beamtrawl release"
+    commit_rows(tmp_path, "update", 4, {"urls": [row | {"state": "due"} for row in held]})
+    assert not any("traps" in note for note in notes(crawl))
 
 
 ORPHAN = {A: LINK, B: page("B"), C: page("C")}
