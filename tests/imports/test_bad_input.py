@@ -13,7 +13,7 @@ from tests.support.crawls import rows
 
 
 def record(path: str, body: str = "<title>T</title><p>Some text.", type_: str = "text/html", **fields: str) -> bytes:
-    block = f"HTTP/1.1 200 OK\r\nContent-Type: {type_}\r\n\r\n{body}".encode()
+    block = f"HTTP/1.1 {fields.pop('Status', '200 OK')}\r\nContent-Type: {type_}\r\n\r\n{body}".encode()
     named = {"Type": "response", "Target-URI": f"http://a.test/{path}", "Date": "2025-01-02T03:04:05Z"} | fields
     head = "".join(f"WARC-{name}: {value}\r\n" for name, value in named.items())
     head += f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n"
