@@ -61,6 +61,18 @@ def test_a_payload_digest_that_differs_is_an_outcome(tmp_path: Path) -> None:
     assert imported(tmp_path / "crawl", tmp_path / "a.warc.gz")["skipped"] == {"known": 2}
 
 
+def test_a_capture_whose_digest_differs_hides_no_older_one(tmp_path: Path) -> None:
+    lie = {"Payload-Digest": f"sha1:{hashlib.sha1(b'other').hexdigest()}", "Date": "2025-05-05T00:00:00Z"}
+    chunks = "5\r\n<p>ab\r\n0\r\n\r\n"
+    true = {"Payload-Digest": f"sha1:{hashlib.sha1(b'<p>ab').hexdigest()}"}
+    chunked = record("b", chunks, "text/html\r\nTransfer-Encoding: chunked", **true)
+    (tmp_path / "a.warc.gz").write_bytes(record("a", "<p>Good.") + record("a", **lie) + chunked + record("b", **lie))
+    assert imported(tmp_path / "crawl", tmp_path / "a.warc.gz")["skipped"] == {"older": 2}
+    found = {row["url"][-1]: (row["outcome"], row["body"]) for row in rows(tmp_path / "crawl", "visits")}
+    assert found == {"a": ("fetched", b"<p>Good."), "b": ("fetched", b"<p>ab")}
+    assert imported(tmp_path / "crawl", tmp_path / "a.warc.gz")["skipped"] == {"known": 4}
+
+
 def wacz(path: Path, members: dict[str, bytes], lies: str = "", package_lies: bool = False) -> Path:
     digests = {
         name: hashlib.sha256(data + (b"x" if name == lies else b"")).hexdigest() for name, data in members.items()

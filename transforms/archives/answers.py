@@ -1,10 +1,14 @@
 """The answer in a record of an archive."""
 
+import sys
+
 from ..http.reply import Headers, Reply
 from ..outcomes import Outcome
 from .digests import PayloadDigest
-from .http_block import decode_body, original_headers, read_answer_head
+from .http_block import decode_body, is_chunked, original_headers, read_answer_head
 from .reader import DamagedError, Record
+
+_CHUNK = 1 << 16
 
 
 class Skip(Exception):
@@ -46,7 +50,7 @@ def reply_of(record: Record, digest: str | None, body_bytes: int, head_bytes: in
     failure, error, is_cut = None, None, bool(record.field("WARC-Truncated"))
     try:
         decoded = decode_body(read, headers, body_bytes, body.extend, check.without_chunks)
-        while read(1 << 16):  # the digest is that of all bytes
+        while read(_CHUNK):  # the digest is that of all bytes
             pass
         truncated = decoded.truncated or is_cut
         if decoded.failure and not is_cut:
@@ -55,8 +59,34 @@ def reply_of(record: Record, digest: str | None, body_bytes: int, head_bytes: in
         return Reply(status, headers, failure=Outcome.BAD_RESPONSE, error=str(damage))
     if is_cut and not body:
         failure, error = Outcome.TOO_LONG, "the archive has no byte of the body"
-    if not check.agrees:
+    if not check.agrees and not decoded.truncated:  # what is cut was not hashed without its chunks
         failure, error = Outcome.BAD_RESPONSE, f"the payload digest {str(digest)[:80]} is not that of the record"
     kept = b"" if failure else bytes(body)
     address = record.field("WARC-IP-Address") or None
     return Reply(status, headers, kept, truncated, address, failure=failure, error=error)
+
+
+def contradicts(record: Record, head: tuple[int, Headers, bytes], digest: str | None) -> bool:
+    """Whether a payload has another digest; reads the rest of the record, if that can be read."""
+    check, (_, headers, rest) = PayloadDigest(digest or ""), head
+    if not check.is_understood:
+        return False
+    rests = [rest]
+
+    def read(size: int) -> bytes:
+        data = (rests.pop() if rests else b"") or record.read(size)
+        check.as_it_is(data)
+        return data
+
+    try:
+        if is_chunked(headers):
+            decode_body(read, [("Transfer-Encoding", "chunked")], sys.maxsize, _forget, check.without_chunks)
+        while read(_CHUNK):
+            pass
+    except DamagedError:
+        return False  # the record is damaged, which is worse
+    return not check.agrees
+
+
+def _forget(_: bytes) -> None:
+    pass

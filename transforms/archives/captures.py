@@ -17,7 +17,7 @@ from ..robots import rules
 from ..robots.rules import Verdict
 from ..tables.schemas import KEY, TIME
 from ..urls.filters import UrlFilter
-from .answers import Skip, head_of, reply_of
+from .answers import Skip, contradicts, head_of, reply_of
 from .reader import DamagedError, Record
 
 SCAN = pa.schema(
@@ -28,7 +28,7 @@ SCAN = pa.schema(
         ("host", pa.string()),
         ("fetched_at", TIME),
         ("is_robots", pa.bool_()),  # a robots.txt
-        ("is_failure", pa.bool_()),  # a temporary one, which replaces no page
+        ("is_failure", pa.bool_()),  # temporary, or a payload with another digest: it replaces no page
         ("depth", pa.int32()),
         ("referrer", pa.string()),
         ("elapsed_ms", pa.float64()),
@@ -82,7 +82,7 @@ class Admission:
 
 
 def capture_of(record: Record, admission: Admission) -> CaptureRow:
-    """The capture in a record; raises Skip. Of a page, it reads the head of the block only."""
+    """The capture in a record; raises Skip. It reads the block if there is a digest to compare, else its head."""
     if record.type not in ("response", "resource", "revisit"):
         raise Skip(record.type)
     url = _url(record.field("WARC-Target-URI"))
@@ -116,10 +116,11 @@ def capture_of(record: Record, admission: Admission) -> CaptureRow:
             reply = reply_of(record, row["digest"], rules.MAX_BYTES, admission.head_bytes)
             row["rights"] = _rights(reply, urls.origin(url), admission.token)
             return row
-        status, headers = head_of(record, admission.head_bytes)[:2]
+        head = head_of(record, admission.head_bytes)
     except RequestError as error:
         raise Skip("bad_http", error.text) from error
-    row["is_failure"] = _judged(url, status, headers, admission.types) in RETRIED
+    is_temporary = _judged(url, *head[:2], admission.types) in RETRIED
+    row["is_failure"] = is_temporary or contradicts(record, head, row["digest"])
     return row
 
 
