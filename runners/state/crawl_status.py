@@ -253,9 +253,7 @@ def _totals(manifests: Sequence[Manifest]) -> dict[str, Any]:
     return {
         "tables": {name: sum(file.rows for file in files_of(manifests, name)) for name in TABLES},
         "bytes": sum(file.bytes for name in TABLES for file in files_of(manifests, name)),
-        "fetch_seconds": round(
-            sum(m.seconds for m in manifests if m.step == "fetch" and IMPORTED not in m.counters), 3
-        ),
+        "fetch_seconds": round(sum(m.seconds for m in fetching), 3),
         "imported": sum(m.counters.get(IMPORTED, 0) for m in manifests),
         "first_step_at": min((moment(m.started_at).timestamp() for m in manifests if m.started_at), default=0.0),
         "last_step_at": max((moment(m.ended_at).timestamp() for m in manifests if m.ended_at), default=0.0),
