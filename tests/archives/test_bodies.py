@@ -9,11 +9,11 @@ from pathlib import Path
 import brotli
 import pytest
 
+from beamtrawl.transforms.archives.answers import reply_of
 from beamtrawl.transforms.archives.digests import PayloadDigest
 from beamtrawl.transforms.archives.http_block import original_headers
 from beamtrawl.transforms.archives.reader import Record, read_records
 from beamtrawl.transforms.archives.sources import Source
-from beamtrawl.transforms.archives.visits import reply_of
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.outcomes import Outcome
 
