@@ -162,16 +162,16 @@ def _shown(document: StoredDocument, text: Text, forms: Forms) -> ShownText:
         searched, found = (text, in_contents) if in_contents.matches else (searched, found)
     if limit is not None:
         return ShownText(cut(found.snippet, limit), TOP, ())
-    text, sections = document.texts["text"] or "", from_text(document.texts["sections"] or "")
+    stored, sections = document.texts["text"] or "", from_text(document.texts["sections"] or "")
     title = document.texts["title"] or ""
     in_title = {word for _, _, word in matches_of(Text(title), forms.probes, 0, len(title))}
     words = {word for _, _, word in found.matches}
     if not sections or words <= in_title:
         return ShownText(found.snippet, TOP, ())
-    if named := named_section(sections, text, forms, in_title, len(words | in_title)):
-        after = text[named.offset : named.offset + _AFTER_HEADING]
-        return ShownText(passage(Text(after), forms, width).snippet, *_path(sections, named, text))
-    return ShownText(found.snippet, *_section(text, sections, searched, found.matches))
+    if named := named_section(sections, stored, forms, in_title, len(words | in_title)):
+        after = stored[named.offset : named.offset + _AFTER_HEADING]
+        return ShownText(passage(Text(after), forms, width).snippet, *_path(sections, named, stored))
+    return ShownText(found.snippet, *_section(stored, sections, searched, found.matches))
 
 
 def _section(

@@ -66,11 +66,11 @@ def read_endorsing(root: str, paths: Sequence[str], documents: pa.Table, known: 
     representative = endorsements.representatives(pages.keys, aliases, endorsements.duplicates(documents))
     sources, targets = (representative[np.concatenate([_NONE, *(pair[i] for pair in ends)])] for i in (0, 1))
     elsewhere = sources != targets
-    columns = (
+    texts = (
         pa.chunked_array(parts, pa.dictionary(pa.int32(), pa.string())).unify_dictionaries().filter(pa.array(elsewhere))
         for parts in (anchors, fragments)
     )
-    return Links(sources[elsewhere], targets[elsewhere], *columns)
+    return Links(sources[elsewhere], targets[elsewhere], *texts)
 
 
 class _Distinct:
