@@ -226,6 +226,7 @@ def _search(index: Index, query: str, limit: int, after: str | None) -> Any:
 def _result(hit: Hit) -> Answer:
     found: Answer = {"id": str(Id(hit.url, hit.crawl)), "title": shortened(hit.title) or hit.url, "url": hit.url}
     found |= {"text": str(hit.snippet)} if hit.snippet else {}
+    found |= {"is_weaker": True} if hit.is_weaker else {}
     return found | ({"crawl": hit.crawl} if hit.crawl else {})
 
 

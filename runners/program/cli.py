@@ -32,6 +32,8 @@ def main() -> int:
         ending.code = run(words)
     except SystemExit as ended:  # of argparse, after --help and --version
         ending.code = int(ended.code or 0)
+    except KeyboardInterrupt:  # while the command is imported
+        ending.code = 130
     return ending.code
 
 

@@ -71,7 +71,7 @@ def make_hits(
     others = {
         term: word
         for word, stands_for in terms.stand_for.items()
-        for term in ([prefix(word)] if is_unspaced(word) else stands_for)
+        for term in ([prefix(word)] if is_pattern(word) and is_unspaced(word) else stands_for)
     }
     words = [*parsed.words, *(term for term, word in others.items() if not is_pattern(word))]
     forms = {

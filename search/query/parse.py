@@ -274,7 +274,7 @@ class _Parser:
         if not terms:
             return None
         if not is_word:
-            return Word(terms[0], lexeme.kind) if len(terms) == 1 else Phrase(terms, lexeme.kind)
+            return Word(with_beginnings(terms[0]), lexeme.kind) if len(terms) == 1 else Phrase(terms, lexeme.kind)
         return piece
 
     def _take(self, kind: str) -> bool:

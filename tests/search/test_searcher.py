@@ -448,7 +448,7 @@ def test_words_of_scripts_without_spaces_and_of_vietnamese(tmp_path):
         "ghost": "con ma",
         "mother": "má tôi",
     }
-    rows = [{"url": f"http://a.test/{name}", "text": text} for name, text in texts.items()]
+    rows = [{"url": f"http://a.test/{name}", "text": text, "title": text} for name, text in texts.items()]
     index = Index.open(indexed(tmp_path, rows))
 
     def found(query):
@@ -456,7 +456,7 @@ def test_words_of_scripts_without_spaces_and_of_vietnamese(tmp_path):
 
     assert found("โรงพยาบาล")[0] == "hospital"
     assert found('"โรงพยาบาล"') == ["hospital"]
-    assert found("น้ำ") == ["water"]
+    assert found("น้ำ") == found("title:น้ำ") == ["water"]
     assert found("ฟหก") == []
     assert [piece for piece, is_match in index.search("โรงพยาบาล").hits[0].snippet if is_match] == ["โรงพยาบาล"]
     assert found("má tôi ở đâu")[0] == "mother"

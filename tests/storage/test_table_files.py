@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamtrawl.transforms.tables.batches import from_ipc, to_ipc
-from beamtrawl.transforms.tables.schemas import RANKS, TABLES, VISITS
+from beamtrawl.transforms.tables.schemas import LINKS, RANKS, TABLES, VISITS
 from beamtrawl.transforms.tables.table_files import (
     REPEATED,
     TableWriter,
@@ -42,6 +42,8 @@ SAMPLE = {
     pa.map_(pa.string(), pa.string()): [("name", "value")],
     VISITS.field("sitemap").type: {"level": 1, "budget": 9, "hosts": ["a.test"]},
     RANKS.field("anchors").type: [{"anchor": "a", "hosts": 2}],
+    RANKS.field("names").type: [{"fragment": "a", "anchor": "A", "hosts": 2}],
+    LINKS.field("fragments").type: [{"id": "a", "anchor": "A"}],
     TABLES["aliases"].field("evidence").type: [{"url": "http://a.test/", "other_url": "http://b.test/", "digest": KEY}],
     TABLES["documents"].field("sections").type: [{"offset": 3, "length": 0, "level": 2, "id": "a b"}],
     VISITS.field("headers").type: [{"name": "ETag", "value": '"1"'}, {"name": "ETag", "value": '"2"'}],
