@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.imports.test_bad_input import imported as read_in
+from tests.imports.test_bad_input import record
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
 from tests.support.crawls import frontier, rows, states
 from tests.support.web import Answer, Web, html
@@ -123,6 +125,19 @@ def test_with_the_frontier_an_archive_is_continued_live(tmp_path: Path) -> None:
     assert {row["url"].removeprefix(seed) for row in rows(folder, "documents")} == {
         *("", "a", "copy", "near", "deep", "deeper", "hidden")
     }
+
+
+def test_pages_of_an_archive_that_link_each_other_do_not_wait(tmp_path: Path) -> None:
+    pages = record("", '<title>A</title><a href="/b">b</a>') + record("b", '<title>B</title><a href="/">home</a>')
+    (tmp_path / "a.warc.gz").write_bytes(pages)
+    said = read_in(tmp_path / "c", tmp_path / "a.warc.gz", "--frontier")
+    assert said["visits"] == 2
+    assert frontier(tmp_path / "c") == []
+    assert {url: (row["state"], row["fetches"]) for url, row in states(tmp_path / "c").items()} == {
+        "http://a.test/": ("fetched", 1),
+        "http://a.test/b": ("fetched", 1),
+    }
+    assert read_in(tmp_path / "c", tmp_path / "a.warc.gz")["skipped"] == {"known": 2}
 
 
 def test_parts_are_rounds(archive: Path, imported: Path, tmp_path: Path) -> None:
