@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from beamtrawl.transforms.archives.captures import SCAN
-from beamtrawl.transforms.archives.choose import KNOWN, Choice, Chosen
+from beamtrawl.transforms.archives.choose import KNOWN, Choice, Chosen, first_pages
 from beamtrawl.transforms.urls.canonical import url_key
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
@@ -145,6 +145,11 @@ def test_plans_leave_out_what_was_read_before(choice: Choice) -> None:
     assert [url for batch in batches for url in batch["url"].to_pylist()] == ["http://a.test/b"]
 
 
-def test_the_first_page_of_each_host_is_the_nearest(choice: Choice) -> None:
-    choose(choice, [[capture("deep", 1, depth=2), capture("longer", 1, depth=0), capture("b", 1, depth=0)]])
-    assert list(choice.first_pages()) == [("a.test", "http://a.test/b")]
+def test_the_first_page_of_each_host_is_the_nearest() -> None:
+    tables = [
+        [capture("deep", 1, depth=2), capture("longer", 1)],
+        [capture("b", 1, depth=0)],
+        [capture("robots.txt", 1, is_robots=True)],
+    ]
+    found = first_pages(pa.Table.from_pylist(rows, schema=SCAN) for rows in tables)
+    assert found == [("a.test", "http://a.test/b")]

@@ -140,6 +140,15 @@ def test_pages_of_an_archive_that_link_each_other_do_not_wait(tmp_path: Path) ->
     assert read_in(tmp_path / "c", tmp_path / "a.warc.gz")["skipped"] == {"known": 2}
 
 
+def test_the_hosts_of_all_parts_are_the_scope_of_the_next_import(tmp_path: Path) -> None:
+    hosts = ("a.test", "b.test", "c.test")
+    for number, host in enumerate(hosts):
+        (tmp_path / f"{number}.warc.gz").write_bytes(record("", **{"Target-URI": f"http://{host}/"}))
+    assert read_in(tmp_path / "c", tmp_path / "[01].warc.gz", "--frontier", "--part", 1)["rounds"] == 2
+    assert [row["host"] for row in rows(tmp_path / "c", "seeds")] == ["a.test", "b.test"]
+    assert read_in(tmp_path / "c", tmp_path / "2.warc.gz")["skipped"] == {"scope": 1}
+
+
 def test_parts_are_rounds(archive: Path, imported: Path, tmp_path: Path) -> None:
     folder = tmp_path / "crawl"
     ran = beamtrawl("import", "warc", folder, archive / "part-*.warc.gz", "--part", 4, "--workers", 1)

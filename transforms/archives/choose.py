@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..tables.schemas import KEY, TIME
 from .captures import SCAN
@@ -102,12 +103,19 @@ class Choice:
         for batch in self._database.sql(_PLAN, params=[file]).to_arrow_reader(_BATCH):
             yield pa.Table.from_batches([batch]).cast(PLAN)
 
-    def first_pages(self) -> Iterable[tuple[str, str]]:
-        """(host, URL) of the page of each host that is nearest to a seed, after `choose`."""
-        return self._database.sql(_FIRST_PAGES).fetchall()
-
     def close(self) -> None:
         self._database.close()
+
+
+def first_pages(captures: Iterable[pa.Table]) -> list[tuple[str, str]]:
+    """(host, URL) of the page of each host that is nearest to a seed, sorted; `captures` are tables of SCAN."""
+    nearest: dict[str, tuple[int, int, str]] = {}
+    for table in captures:
+        pages = table.filter(pc.invert(table["is_robots"])).select(["host", "depth", "url"])
+        for host, depth, url in zip(*(column.to_pylist() for column in pages.columns), strict=True):
+            page = (depth or 0, len(url), url)
+            nearest[host] = min(nearest.get(host, page), page)
+    return sorted((host, url) for host, (_, _, url) in nearest.items())
 
 
 _CHOOSE = """
@@ -156,8 +164,4 @@ _PLAN = """
 SELECT payload_file AS file, payload_number AS number, url_key, url, host, fetched_at, is_robots,
   new_depth AS depth, new_referrer AS referrer, elapsed_ms, digest, discovered_round, digest_before
 FROM planned WHERE payload_file = ? ORDER BY payload_number NULLS FIRST, url_key
-"""
-
-_FIRST_PAGES = """
-SELECT host, arg_min(url, (new_depth, length(url), url)) FROM chosen WHERE NOT is_robots GROUP BY host ORDER BY host
 """
