@@ -83,6 +83,7 @@ def test_a_capture(tmp_path: Path) -> None:
         (record(Date="yesterday"), "bad_record", "its date is 'yesterday'"),
         (record(Date="1970-01-01T00:00:00Z"), "bad_date", "its date is 1970-01-01"),
         (record(Date="2036-01-01T00:00:00Z"), "bad_date", "its date is 2036-01-01"),
+        (record(Date="2026-01-01T00:06:00Z"), "bad_date", "its date is 2026-01-01T00:06:00Z"),
         (record(Date="0001-01-01T00:00:00+14:00"), "bad_record", "its date is '0001-01-01T00:00:00+14:00'"),
         (record("<html>no status line"), "bad_http", "the answer does not begin as HTTP does"),
         (record("HTTP/1.1 200 OK\r\nA: " + "b" * 70_000), "bad_http", "the head of the answer is longer"),

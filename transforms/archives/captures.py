@@ -44,7 +44,7 @@ SCAN = pa.schema(
 _FIRST = datetime(1991, 8, 6, tzinfo=UTC)
 """The day of the first website: an earlier date is no date of a capture."""
 
-_AHEAD = timedelta(days=1)  # of our clock
+_AHEAD = timedelta(minutes=5)  # of our clock
 _MOST_DEPTH = 10_000
 _MOST_FACTS = 256 << 10  # bytes of a metadata record: a page with very many links
 

@@ -48,8 +48,9 @@ def visit_of(planned: dict[str, Any], reply: Reply | None, round_: int) -> Visit
 
 
 def robots_of(planned: dict[str, Any], reply: Reply, round_: int, token: str) -> RobotsRow:
-    """The row of robots for a robots.txt in an archive."""
+    """The row of robots for a robots.txt in an archive: another robot's answer, so no request is made by it."""
     reply = reply._replace(body=reply.body[:MAX_BYTES])
     at: datetime = planned["fetched_at"]
     search = start_search(urls.origin(planned["url"]), planned["depth"])
-    return robots_row(search, planned["host"], reply, round_, at, token)[0]
+    row = robots_row(search, planned["host"], reply, round_, at, token)[0]
+    return row | {"expires_at": at}  # type: ignore[return-value]  # a TypedDict
