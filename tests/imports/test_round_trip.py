@@ -1,17 +1,21 @@
 """`beamtrawl import warc`, through the program: what our own archive gives, a second time, and after kills."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from beamtrawl.pipeline.imports.read_before import known_of
+from beamtrawl.transforms.tables.schemas import URLS
 from tests.imports.test_bad_input import imported as read_in
 from tests.imports.test_bad_input import record
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
 from tests.support.crawls import frontier, rows, states
 from tests.support.web import Answer, Web, html
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TEXT = " ".join(f"word{number}" for number in range(60))
 SITE = {
     "/robots.txt": Answer(body=b"User-agent: *\nDisallow: /private\n", headers=(("Content-Type", "text/plain"),)),
@@ -147,6 +151,21 @@ def test_the_hosts_of_all_parts_are_the_scope_of_the_next_import(tmp_path: Path)
     assert read_in(tmp_path / "c", tmp_path / "[01].warc.gz", "--frontier", "--part", 1)["rounds"] == 2
     assert [row["host"] for row in rows(tmp_path / "c", "seeds")] == ["a.test", "b.test"]
     assert read_in(tmp_path / "c", tmp_path / "2.warc.gz")["skipped"] == {"scope": 1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "at"),
+    [
+        ({}, None),
+        ({"last_status": 200}, NOW),
+        ({"last_status": 503, "failures": 3}, NOW),
+        ({"digest": b"d" * 16}, NOW),  # a page, and then time-outs
+        ({"failures": 1}, NOW),  # gone, and then a time-out
+    ],
+)
+def test_a_page_that_was_answered_before_its_last_time_out_is_known(changes: dict[str, Any], at: datetime) -> None:
+    row = dict.fromkeys(URLS.names) | {"fetches": 3, "failures": 3, "last_fetched_at": NOW, "state": "failed"}
+    assert known_of(row | changes)["fetched_at"] == at
 
 
 def test_parts_are_rounds(archive: Path, imported: Path, tmp_path: Path) -> None:
