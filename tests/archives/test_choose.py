@@ -1,5 +1,6 @@
 """Which captures become visits."""
 
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -123,6 +124,26 @@ def test_a_revisit_of_what_is_not_here_is_left_out_for_an_older_capture(choice: 
     )
     assert visits == [("a", 1, 0, 0), ("c", 5, 0, 0)]  # no digest contradicts that of c
     assert counts.revisit == 2
+
+
+def test_the_nearest_of_originals_before_and_after_counts(choice: Choice) -> None:
+    originals = [capture("a", day, digest="x") for day in (1, 4, 9)]
+    revisits = [revisit(f"r{day}", 20, "a", day, "x") for day in (0, 2, 3, 8, 11)]
+    _, visits = choose(choice, [originals, revisits])
+    assert [(path, number) for path, _, _, number in visits if path != "a"] == [
+        *(("r0", 0), ("r11", 2), ("r2", 0), ("r3", 1), ("r8", 2))
+    ]
+
+
+def test_many_revisits_of_one_url_cost_no_product_of_their_numbers(choice: Choice) -> None:
+    one, other = capture("a", 0, digest="x"), revisit("a", 0, "a", None, "x")
+    seconds = [timedelta(seconds=number) for number in range(4000)]
+    originals = [one | {"fetched_at": START + second} for second in seconds]
+    revisits = [other | {"fetched_at": START + second} for second in seconds]
+    started = time.process_time()
+    counts, _ = choose(choice, [originals, revisits])
+    assert time.process_time() - started < 5  # 35 s for each pair
+    assert counts == Chosen(visits=1, robots=0, known=0, older=7999, revisit=0)
 
 
 def test_a_digest_that_contradicts_is_no_original(choice: Choice) -> None:
