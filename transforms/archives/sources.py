@@ -66,7 +66,7 @@ def _members(path: str, wacz: zipfile.ZipFile) -> tuple[list[Source], list[Troub
     for info in members:
         source = Source(path, info.filename, info.file_size, (digests or {}).get(info.filename, ""))
         if info.compress_type != zipfile.ZIP_STORED:
-            problem = "it is compressed a second time, which the format forbids: unpack the WACZ file, and import this one"
+            problem = "it is compressed within the WACZ file: unpack that, and import this one"
             troubles.append(Trouble(source.name, 0, problem))
             continue
         if digests is not None and not source.digest:
