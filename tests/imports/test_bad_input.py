@@ -22,9 +22,9 @@ def record(path: str, body: str = "<title>T</title><p>Some text.", type_: str = 
     return gzip.compress(f"WARC/1.1\r\n{head}\r\n".encode() + block + b"\r\n\r\n")
 
 
-def imported(*words: object) -> dict[str, Any]:
+def imported(*words: object, code: int = 0) -> dict[str, Any]:
     ran = beamtrawl("import", "warc", *words, "--workers", 1, "--json")
-    assert ran.code == 0, ran.err
+    assert ran.code == code, ran.err
     found: dict[str, Any] = json.loads(ran.out.splitlines()[-1])
     return found
 
@@ -49,7 +49,7 @@ def test_damage_is_told_by_file_and_byte_and_the_rest_is_imported(tmp_path: Path
     troubles = [(Path(trouble["name"]).name, trouble["offset"]) for trouble in said["troubles"]]
     assert troubles == [("1.warc.gz", 0), ("2.arc", 0), ("4.warc.gz", 0)]
     ran = beamtrawl("import", "warc", tmp_path / "crawl", tmp_path / "2.arc", "--workers", 1)
-    assert ran.code == 0 and "0 records in 1 file" in ran.out
+    assert ran.code == 1 and "0 records in 1 file" in ran.out
     assert f"beamtrawl: {tmp_path}/2.arc, byte 0: it is an ARC file; " in ran.err
 
 
@@ -104,7 +104,7 @@ def test_of_a_wacz_what_agrees_with_its_digest_is_imported(tmp_path: Path) -> No
 def test_files_that_are_no_wacz(tmp_path: Path) -> None:
     (tmp_path / "a.wacz").write_bytes(b"PK no zip")
     empty = wacz(tmp_path / "b.wacz", {"pages/pages.jsonl": b""})
-    said = imported(tmp_path / "c", tmp_path / "a.wacz", empty)
+    said = imported(tmp_path / "c", tmp_path / "a.wacz", empty, code=1)
     assert [trouble["problem"] for trouble in said["troubles"]] == [
         "it is no WACZ file: File is not a zip file",
         "it has no file in the folder archive/",
@@ -179,6 +179,13 @@ def test_a_digest_file_that_expands_without_end_is_read_a_little(tmp_path: Path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(sources) == 1 and len(troubles) == 1 and peak < 2 << 20
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_that_file(tmp_path: Path) -> None:
+    (tmp_path / "a[1].warc.gz").write_bytes(record("a"))
+    (tmp_path / "a1.warc.gz").write_bytes(record("b"))
+    assert imported(tmp_path / "c", tmp_path / "a[1].warc.gz")["visits"] == 1
+    assert urls(tmp_path / "c") == ["http://a.test/a"]
 
 
 def test_standard_input(tmp_path: Path) -> None:
