@@ -129,6 +129,19 @@ def test_resources_and_robots_are_captures(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("method", ["GET", "OPTIONS", "HEAD", "POST"])
+@pytest.mark.parametrize("is_first", [False, True])
+@pytest.mark.parametrize("names", ["request", "answer", "both"])
+def test_only_answers_to_get_count(tmp_path: Path, method: str, is_first: bool, names: str) -> None:
+    request = {"Record-ID": "<urn:q>"} | ({"Concurrent-To": "<urn:a>"} if names != "answer" else {})
+    answer = {"Record-ID": "<urn:a>"} | ({"Concurrent-To": "<urn:q>"} if names != "request" else {})
+    other = record(**{"Record-ID": "<urn:o>", "Target-URI": "http://a.test/o"})
+    pair = [record(f"{method} /p HTTP/1.1\r\n\r\n", Type="request", **request), record(**answer)]
+    rows, counts, _ = scan(tmp_path, other, *(pair if is_first else pair[::-1]))
+    assert [row["url"][-1] for row in rows] == (["o", "p"] if method == "GET" else ["o"])
+    assert counts == {RECORDS: 3, "request": 1} | ({} if method == "GET" else {"method": 1})
+
+
 def test_troubles_are_named_up_to_a_number(tmp_path: Path) -> None:
     _, counts, troubles = scan(tmp_path, *[record(Date="1970-01-01T00:00:00Z")] * 30)
     assert (len(troubles), counts["more_troubles"], counts["bad_date"]) == (20, 10, 30)

@@ -4,7 +4,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
-from typing import TypedDict
+from typing import TypedDict, TypeVar
 
 import pyarrow as pa
 
@@ -193,23 +193,26 @@ def parse_date(text: str) -> datetime:
 
 
 class Facts:
-    """What metadata records say of the captures of a file: `via`, `hopsFromSeed` and `fetchTimeMs`.
+    """What other records say of the captures of a file: metadata `via`, `hopsFromSeed`, `fetchTimeMs`; requests a method.
 
-    A record of this kind stands near its capture, and names it (`WARC-Concurrent-To`, or `WARC-Refers-To`).
+    A record of these kinds stands near its capture, and names it, or is named (`WARC-Concurrent-To`; `WARC-Refers-To`).
     """
 
     def __init__(self) -> None:
-        self._rows: dict[str, CaptureRow] = {}
+        self._rows: dict[_Name, CaptureRow] = {}
+        self._others: dict[_Name, None] = {}  # of answers to requests with other methods than GET
 
-    def expect(self, record_id: str, row: CaptureRow) -> None:
-        """Note a capture; only the most recent ones are waited for."""
-        self._rows[record_id] = row
-        if len(self._rows) > _WAITED_FOR:
-            del self._rows[next(iter(self._rows))]
+    def expect(self, record: Record, row: CaptureRow) -> bool:
+        """Note a capture; only the most recent ones are waited for. False if its request was no GET."""
+        names = _names(record)
+        if any(name in self._others for name in names):
+            return False
+        _note(self._rows, dict.fromkeys(names, row))
+        return True
 
     def add(self, record: Record) -> None:
         """Put what a metadata record says into the row of its capture."""
-        row = self._rows.get(record.field("WARC-Concurrent-To") or record.field("WARC-Refers-To"))
+        row = self._rows.get((_OWN, record.field(_NAMED) or record.field("WARC-Refers-To")))
         if row is None or not record.field("Content-Type").startswith("application/warc-fields"):
             return
         try:
@@ -221,7 +224,40 @@ class Facts:
             if read := _FACTS.get(name.strip()):
                 row.update(read(value.strip()))  # type: ignore[typeddict-item]
 
+    def not_got(self, record: Record) -> CaptureRow | None:
+        """The row of a capture that answers a request with another method than GET; None if it may come later."""
+        try:
+            method = re.match(rb"[!-~]+(?= )", record.read(_MOST_METHOD))
+        except DamagedError:
+            return None
+        if method is None or method[0] == b"GET":
+            return None
+        names = _names(record, _NAMED, _OWN)
+        _note(self._others, dict.fromkeys(names))
+        return next((self._rows[name] for name in names if name in self._rows), None)
 
+
+_Name = tuple[str, str]
+"""A field of an answer, and its value: its own id, or the id of the request that it names."""
+
+_OWN, _NAMED = "WARC-Record-ID", "WARC-Concurrent-To"
+
+
+def _names(record: Record, own: str = _OWN, named: str = _NAMED) -> list[_Name]:
+    """The names of an answer; those of a request's answer are its own two the other way round."""
+    return [(name, value) for name, field in ((own, _OWN), (named, _NAMED)) if (value := record.field(field))]
+
+
+_Noted = TypeVar("_Noted")
+
+
+def _note(noted: dict[_Name, _Noted], more: dict[_Name, _Noted]) -> None:
+    noted.update(more)
+    while len(noted) > 2 * _WAITED_FOR:
+        del noted[next(iter(noted))]
+
+
+_MOST_METHOD = 32  # bytes of a request
 _WAITED_FOR = 1_000
 
 

@@ -20,6 +20,9 @@ RECORDS = "records"
 DAMAGED = "damaged"
 """Why a record is skipped that cannot be read to its end."""
 
+METHOD = "method"
+"""Why a record is skipped that answers a request with another method than GET."""
+
 _BATCH = 20_000
 _NAMED = 20  # troubles of a file that are named
 _COUNTS, _TROUBLES = b"counts", b"troubles"
@@ -94,6 +97,8 @@ class _Scan:
                 self.trouble(Trouble(self._source.name, item.offset, skip.problem))
             if skip.reason == "metadata":
                 self._facts.add(item)
+            elif skip.reason == "request" and (answer := self._facts.not_got(item)):
+                self._forget(answer)
         self._last = item, row
 
     def end(self) -> None:
@@ -102,11 +107,20 @@ class _Scan:
             record, row = self._last
             self._last = None
             if row and record.is_whole:
-                self.rows.append(row)
-                self.rights_bytes += len(row["rights"] or b"")
-                self._facts.expect(record.field("WARC-Record-ID"), row)
+                if self._facts.expect(record, row):
+                    self.rows.append(row)
+                    self.rights_bytes += len(row["rights"] or b"")
+                else:
+                    self._counts[METHOD] += 1
             elif row:
                 self._counts[DAMAGED] += 1
+
+    def _forget(self, answer: CaptureRow) -> None:
+        for place in range(len(self.rows) - 1, max(len(self.rows) - _KEPT, 0) - 1, -1):
+            if self.rows[place] is answer:
+                del self.rows[place]
+                self._counts[METHOD] += 1
+                return
 
     def trouble(self, trouble: Trouble) -> None:
         if len(self._troubles) < _NAMED:

@@ -204,6 +204,7 @@ SKIPPED = {
     "bad_http": "without an HTTP answer",
     "damaged": "that cannot be read to their end",
     "partial": "answers without a page: 1xx, 206, 304",
+    "method": "answers to requests with another method than GET",
     "robots_redirect": "redirects of a robots.txt",
     "robots_failure": "answers for a robots.txt that are no answer",
     "unwanted_type": "of a media type that becomes no document",
