@@ -38,7 +38,7 @@ def test_a_robots_txt_of_an_archive_is_none_to_ask_by():
         return {"origin": "http://a.test", "verdict": "rules", "body": body} | times  # type: ignore[return-value]
 
     live = row(NOW - timedelta(minutes=30), timedelta(hours=1), b"User-agent: *\nDisallow: /")
-    planned = {"url": "http://a.test/robots.txt", "host": "a.test", "fetched_at": NOW, "depth": 0}
+    planned = {"url": "http://a.test/robots.txt", "host": "a.test", "fetched_at": NOW, "depth": 0, "head": None}
     archived = robots_of(planned, Reply(200, [("Cache-Control", "max-age=86400")], b"User-agent: *\nAllow: /"), 2, "x")
     assert (archived["fetched_at"], archived["expires_at"]) == (NOW, NOW)
     known = known_robots([live, archived], "x", NOW - timedelta(minutes=1))

@@ -1,6 +1,7 @@
 """What a record says of a URL: a capture to import, or the reason why it is skipped."""
 
 import dataclasses
+import json
 import re
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
@@ -18,6 +19,7 @@ from ..robots.rules import Verdict
 from ..tables.schemas import KEY, TIME
 from ..urls.filters import UrlFilter
 from .answers import Skip, contradicts, head_of, reply_of
+from .http_block import original_headers
 from .reader import DamagedError, Record
 
 SCAN = pa.schema(
@@ -36,6 +38,7 @@ SCAN = pa.schema(
         ("is_revisit", pa.bool_()),
         ("original_key", KEY),  # of a revisit: the URL whose payload it repeats
         ("original_at", TIME),
+        ("head", pa.string()),  # of a revisit: its own answer, if it has one, as JSON: [status, headers]
         ("rights", pa.binary()),  # of a robots.txt: its body, if it says something about uses of content
     ]
 )
@@ -66,6 +69,7 @@ class CaptureRow(TypedDict):
     is_revisit: bool
     original_key: bytes | None
     original_at: datetime | None
+    head: str | None
     rights: bytes | None
 
 
@@ -107,10 +111,11 @@ def capture_of(record: Record, admission: Admission) -> CaptureRow:
         "is_revisit": record.type == "revisit",
         "original_key": None,
         "original_at": None,
+        "head": None,
         "rights": None,
     }
     if record.type == "revisit":
-        return row | _original(record, url)  # type: ignore[return-value]  # a TypedDict
+        return row | _original(record, url) | _own_head(record, url, admission)  # type: ignore[return-value]
     try:
         if is_robots:
             reply = reply_of(record, row["digest"], rules.MAX_BYTES, admission.head_bytes)
@@ -157,6 +162,19 @@ def _original(record: Record, url: str) -> dict[str, object]:
     return {"original_key": urls.url_key(original), "original_at": at}
 
 
+def _own_head(record: Record, url: str, admission: Admission) -> dict[str, object]:
+    """What a revisit says of itself: the answer may have a payload that is known, but other headers."""
+    try:
+        status, headers, _ = head_of(record, admission.head_bytes)
+    except (RequestError, Skip):
+        return {}  # most have none
+    if status == 206 or status < 200:
+        raise Skip("partial")
+    headers = original_headers(headers)
+    is_temporary = status != 304 and outcome(url, Reply(status, headers), conditional=False) in RETRIED
+    return {"head": json.dumps([status, headers]), "is_failure": is_temporary}
+
+
 def _url(text: str) -> str:
     text = text.strip("<> ")  # WARC 1.0 has it within brackets, by a mistake in its grammar
     url = urls.canonicalize(text)
@@ -193,7 +211,7 @@ def parse_date(text: str) -> datetime:
 
 
 class Facts:
-    """What other records say of the captures of a file: metadata `via`, `hopsFromSeed`, `fetchTimeMs`; requests a method.
+    """What other records say of captures: metadata `via`, `hopsFromSeed` and `fetchTimeMs`, requests their method.
 
     A record of these kinds stands near its capture, and names it, or is named (`WARC-Concurrent-To`; `WARC-Refers-To`).
     """

@@ -36,6 +36,7 @@ PLAN = pa.schema(
         *(SCAN.field(name) for name in ("url_key", "url", "host", "fetched_at", "is_robots", "depth", "referrer")),
         SCAN.field("elapsed_ms"),
         SCAN.field("digest"),
+        SCAN.field("head"),
         *(KNOWN.field(name) for name in ("discovered_round", "digest_before")),
     ]
 )
@@ -188,6 +189,6 @@ FROM judged
 
 _PLAN = """
 SELECT payload_file AS file, payload_number AS number, url_key, url, host, fetched_at, is_robots,
-  new_depth AS depth, new_referrer AS referrer, elapsed_ms, digest, discovered_round, digest_before
+  new_depth AS depth, new_referrer AS referrer, elapsed_ms, digest, head, discovered_round, digest_before
 FROM planned WHERE payload_file = ? ORDER BY payload_number NULLS FIRST, url_key
 """

@@ -49,7 +49,7 @@ def scan_file(root: str, source: Source, path: str, admission: Admission) -> Non
                 scan.take(item)
                 if len(scan.rows) >= _BATCH + _KEPT:
                     writer.write_table(scan.cut(_KEPT))
-                elif scan.rights_bytes > _RIGHTS_BYTES:
+                elif scan.held_bytes > _HELD_BYTES:
                     writer.write_table(scan.cut(0))
         scan.end()
         writer.write_table(scan.cut(0))
@@ -57,7 +57,7 @@ def scan_file(root: str, source: Source, path: str, admission: Admission) -> Non
 
 
 _KEPT = 1_000  # rows that may still get facts
-_RIGHTS_BYTES = 16 << 20  # of robots.txt files in memory
+_HELD_BYTES = 16 << 20  # of robots.txt files, and of heads of revisits, in memory
 
 
 def read_scanned(root: str, path: str) -> Scanned | None:
@@ -73,13 +73,17 @@ def read_scanned(root: str, path: str) -> Scanned | None:
         return None  # a kill has cut it
 
 
+def _held(row: CaptureRow) -> int:
+    return len(row["rights"] or b"") + len(row["head"] or "")
+
+
 class _Scan:
     def __init__(self, source: Source, admission: Admission) -> None:
         self._source, self._admission = source, admission
         self._facts, self._counts, self._troubles = Facts(), Counter[str](), list[Trouble]()
         self._last: tuple[Record, CaptureRow | None] | None = None
         self.rows: list[CaptureRow] = []
-        self.rights_bytes = 0
+        self.held_bytes = 0
 
     def take(self, item: Record | Trouble) -> None:
         """Take a record, or what is wrong; it decides whether the record before it is whole."""
@@ -109,7 +113,7 @@ class _Scan:
             if row and record.is_whole:
                 if self._facts.expect(record, row):
                     self.rows.append(row)
-                    self.rights_bytes += len(row["rights"] or b"")
+                    self.held_bytes += _held(row)
                 else:
                     self._counts[METHOD] += 1
             elif row:
@@ -132,7 +136,7 @@ class _Scan:
         """The rows but for the last ones."""
         place = max(len(self.rows) - kept, 0)
         rows, self.rows = self.rows[:place], self.rows[place:]
-        self.rights_bytes = sum(len(row["rights"] or b"") for row in self.rows)
+        self.held_bytes = sum(_held(row) for row in self.rows)
         return pa.Table.from_pylist(rows, schema=SCAN)
 
     def metadata(self) -> dict[str, Any]:
