@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import hashlib
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...transforms.archives.captures import SCAN
-from ...transforms.archives.choose import PLAN, Choice, Chosen
+from ...transforms.archives.choose import PLAN, Choice, Chosen, first_pages
 from ...transforms.archives.rights import RIGHTS, Rights
 from ...transforms.archives.scan import RECORDS, read_scanned
 from ...transforms.archives.sources import Source, Trouble
@@ -155,7 +156,7 @@ def _scan(own: _Import) -> None:
 
 def _scope(own: _Import) -> CrawlScope:
     """The scope of the captures: without seeds, a crawl has all hosts of its archives."""
-    seeds = paths_of([m for m in own.crawl.manifests() if m.step == "seeds"], "seeds")
+    seeds = paths_of(own.crawl.manifests(), "seeds")  # of any step: compaction, too, writes them anew
     scope = own.settings.scope if seeds else dataclasses.replace(own.settings.scope, mode="any")
     return CrawlScope.of(own.crawl.root, scope, own.settings.documents, seeds)
 
@@ -209,7 +210,7 @@ def _import_part(own: _Import, part: Sequence[_Slice], rights: Rights, found: Im
         _read(own, attempt, groups, chosen)
         if own.stop.is_set():
             return
-        files = [*leftovers.files, *attempt.pieces(), *_seeds(own, choice, step, manifests)]
+        files = [*leftovers.files, *attempt.pieces(), *_seeds(own, step, manifests)]
     counters = {IMPORTED: chosen.visits} | ({} if own.follows else {LINKS_ONLY: 1})
     values = changed_values(own.settings)
     manifest = attempt.commit(settings_digest(own.settings), files=files, counters=counters, settings=values)
@@ -285,10 +286,11 @@ def _read(own: _Import, attempt: Attempt, groups: list[list[tuple[Source, str]]]
     own.engine.run(partial(read_files.build, step=step), seconds)
 
 
-def _seeds(own: _Import, choice: Choice, step: Step, manifests: Sequence[Manifest]) -> list[TableFile]:
-    """A seed for each host, if links are to be followed and there is none yet: they make the scope of the crawl."""
-    if not own.follows or files_of([m for m in manifests if m.step == "seeds"], "seeds"):
+def _seeds(own: _Import, step: Step, manifests: Sequence[Manifest]) -> list[TableFile]:
+    """A seed for each host of all parts, if links are to be followed and there is none yet: the scope of the crawl."""
+    if not own.follows or files_of(manifests, "seeds"):
         return []
     writer = TableWriter(own.crawl.root, "seeds", step.round)
-    writer.write_rows([{"url_key": url_key(url), "url": url, "host": host} for host, url in choice.first_pages()])
+    captures = (table for path in own.scans for table in _captures(own.crawl.root, path, 0, sys.maxsize))
+    writer.write_rows([{"url_key": url_key(url), "url": url, "host": host} for host, url in first_pages(captures)])
     return [file] if (file := writer.close()) else []

@@ -33,11 +33,13 @@ def known_urls(crawl: CrawlDir, manifests: Sequence[Manifest], hosts: Sequence[s
     wanted = Wanted("host", hosts, "url_key", keys)
     for path in paths_of(manifests, "urls"):
         for rows in matching_rows(crawl.root, path, URLS, wanted):
-            yield pa.Table.from_pylist([_known(row) for row in rows.to_pylist()], schema=KNOWN)
+            yield pa.Table.from_pylist([known_of(row) for row in rows.to_pylist()], schema=KNOWN)
 
 
-def _known(row: Row) -> Row:
-    is_answer = row["last_status"] is not None
+def known_of(row: Row) -> Row:
+    """The row of KNOWN for one of urls."""
+    # A time-out clears the status, and is a failure; an answer ends the count of those.
+    is_answer = row["last_status"] is not None or row["digest"] is not None or row["fetches"] > row["failures"]
     return {
         "url_key": row["url_key"],
         "fetched_at": row["last_fetched_at"] if is_answer else None,

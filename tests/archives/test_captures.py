@@ -83,6 +83,7 @@ def test_a_capture(tmp_path: Path) -> None:
         (record(Date="yesterday"), "bad_record", "its date is 'yesterday'"),
         (record(Date="1970-01-01T00:00:00Z"), "bad_date", "its date is 1970-01-01"),
         (record(Date="2036-01-01T00:00:00Z"), "bad_date", "its date is 2036-01-01"),
+        (record(Date="2026-01-01T00:06:00Z"), "bad_date", "its date is 2026-01-01T00:06:00Z"),
         (record(Date="0001-01-01T00:00:00+14:00"), "bad_record", "its date is '0001-01-01T00:00:00+14:00'"),
         (record("<html>no status line"), "bad_http", "the answer does not begin as HTTP does"),
         (record("HTTP/1.1 200 OK\r\nA: " + "b" * 70_000), "bad_http", "the head of the answer is longer"),
@@ -126,6 +127,19 @@ def test_resources_and_robots_are_captures(tmp_path: Path) -> None:
         ("http://a.test/p", False),
         ("http://a.test/robots.txt", True),
     ]
+
+
+@pytest.mark.parametrize("method", ["GET", "OPTIONS", "HEAD", "POST"])
+@pytest.mark.parametrize("is_first", [False, True])
+@pytest.mark.parametrize("names", ["request", "answer", "both"])
+def test_only_answers_to_get_count(tmp_path: Path, method: str, is_first: bool, names: str) -> None:
+    request = {"Record-ID": "<urn:q>"} | ({"Concurrent-To": "<urn:a>"} if names != "answer" else {})
+    answer = {"Record-ID": "<urn:a>"} | ({"Concurrent-To": "<urn:q>"} if names != "request" else {})
+    other = record(**{"Record-ID": "<urn:o>", "Target-URI": "http://a.test/o"})
+    pair = [record(f"{method} /p HTTP/1.1\r\n\r\n", Type="request", **request), record(**answer)]
+    rows, counts, _ = scan(tmp_path, other, *(pair if is_first else pair[::-1]))
+    assert [row["url"][-1] for row in rows] == (["o", "p"] if method == "GET" else ["o"])
+    assert counts == {RECORDS: 3, "request": 1} | ({} if method == "GET" else {"method": 1})
 
 
 def test_troubles_are_named_up_to_a_number(tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ import gzip
 import hashlib
 import json
 import subprocess
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
 
+from beamtrawl.transforms.archives.sources import digest_trouble, sources_of
 from tests.support.command_line import PROGRAM, beamtrawl
 from tests.support.crawls import rows
 
@@ -20,9 +22,9 @@ def record(path: str, body: str = "<title>T</title><p>Some text.", type_: str = 
     return gzip.compress(f"WARC/1.1\r\n{head}\r\n".encode() + block + b"\r\n\r\n")
 
 
-def imported(*words: object) -> dict[str, Any]:
+def imported(*words: object, code: int = 0) -> dict[str, Any]:
     ran = beamtrawl("import", "warc", *words, "--workers", 1, "--json")
-    assert ran.code == 0, ran.err
+    assert ran.code == code, ran.err
     found: dict[str, Any] = json.loads(ran.out.splitlines()[-1])
     return found
 
@@ -47,7 +49,7 @@ def test_damage_is_told_by_file_and_byte_and_the_rest_is_imported(tmp_path: Path
     troubles = [(Path(trouble["name"]).name, trouble["offset"]) for trouble in said["troubles"]]
     assert troubles == [("1.warc.gz", 0), ("2.arc", 0), ("4.warc.gz", 0)]
     ran = beamtrawl("import", "warc", tmp_path / "crawl", tmp_path / "2.arc", "--workers", 1)
-    assert ran.code == 0 and "0 records in 1 file" in ran.out
+    assert ran.code == 1 and "0 records in 1 file" in ran.out
     assert f"beamtrawl: {tmp_path}/2.arc, byte 0: it is an ARC file; " in ran.err
 
 
@@ -102,12 +104,88 @@ def test_of_a_wacz_what_agrees_with_its_digest_is_imported(tmp_path: Path) -> No
 def test_files_that_are_no_wacz(tmp_path: Path) -> None:
     (tmp_path / "a.wacz").write_bytes(b"PK no zip")
     empty = wacz(tmp_path / "b.wacz", {"pages/pages.jsonl": b""})
-    said = imported(tmp_path / "c", tmp_path / "a.wacz", empty)
+    said = imported(tmp_path / "c", tmp_path / "a.wacz", empty, code=1)
     assert [trouble["problem"] for trouble in said["troubles"]] == [
         "it is no WACZ file: File is not a zip file",
         "it has no file in the folder archive/",
     ]
     assert said["rounds"] == 0
+
+
+def odd(path: Path, hash_: str = "", compression: int = zipfile.ZIP_STORED, old: bytes = b"", new: bytes = b"") -> Path:
+    """A WACZ file with some of its bytes changed."""
+    package = json.dumps({"resources": [{"path": "archive/a.warc", "hash": hash_}] if hash_ else []})
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("archive/a.warc", gzip.decompress(record("odd")), compression)
+        file.writestr("datapackage.json", package, zipfile.ZIP_DEFLATED)
+    data = path.read_bytes()
+    assert old in data
+    path.write_bytes(data.replace(old, new))
+    return path
+
+
+def test_a_damaged_wacz_ends_no_import(tmp_path: Path) -> None:
+    central, local = b"PK\x01\x02\x14\x03\x14\0", b"PK\x03\x04\x14\0"
+    given = [
+        odd(tmp_path / "1.wacz", "shake_128:00"),
+        odd(tmp_path / "2.wacz", old=b"Some text", new=b"Same text"),
+        odd(tmp_path / "3.wacz", old=central + b"\0\0", new=central + b"\1\0"),
+        odd(tmp_path / "4.wacz", old=central + b"\0\0\0\0", new=central + b"\0\0\x63\0"),
+        odd(tmp_path / "5.wacz", compression=zipfile.ZIP_DEFLATED),
+        odd(tmp_path / "6.wacz", old=local, new=b"PK\0\0\0\0"),
+        wacz(tmp_path / "7.wacz", {"archive/1.warc.gz": record("good")}),
+    ]
+    said = imported(tmp_path / "c", *given)
+    assert urls(tmp_path / "c") == ["http://a.test/good"]
+    problems: dict[str, str] = {}
+    for trouble in said["troubles"]:
+        name = Path(trouble["name"].partition(",")[0]).stem
+        problems[name] = problems.get(name, "") + trouble["problem"]
+    for name, part in {
+        "1": "its digest 'shake_128:00' cannot be checked",
+        "2": "Bad CRC-32",
+        "3": "password required",
+        "4": "it is compressed within",
+        "5": "it is compressed within",
+        "6": "Bad magic number",
+    }.items():
+        assert part in problems[name], problems
+    assert "7" not in problems
+
+
+def test_what_a_datapackage_does_not_list_is_named_and_a_changed_one_is_used(tmp_path: Path) -> None:
+    members = {"archive/1.warc.gz": record("a"), "archive/2.warc.gz": record("b")}
+    path = wacz(tmp_path / "a.wacz", members, lies="archive/2.warc.gz", package_lies=True)
+    with zipfile.ZipFile(path, "a") as file:
+        file.writestr("archive/3.warc.gz", record("c"))
+    sources, troubles = sources_of(str(path))
+    assert [(source.member, bool(source.digest), digest_trouble(source) is None) for source in sources] == [
+        ("archive/1.warc.gz", True, True),
+        ("archive/2.warc.gz", True, False),
+        ("archive/3.warc.gz", False, True),
+    ]
+    assert [trouble.name.partition(", ")[2] for trouble in troubles] == ["", "archive/3.warc.gz"]
+
+
+def test_a_digest_file_that_expands_without_end_is_read_a_little(tmp_path: Path) -> None:
+    path = wacz(tmp_path / "a.wacz", {"archive/1.warc.gz": record("a")})
+    bomb = tmp_path / "b.wacz"
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in ("archive/1.warc.gz", "datapackage.json"):
+            new.writestr(name, old.read(name), zipfile.ZIP_STORED)
+        new.writestr("datapackage-digest.json", json.dumps({"hash": "sha256:00"}) + " " * (20 << 20))
+    tracemalloc.start()
+    sources, troubles = sources_of(str(bomb))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(sources) == 1 and len(troubles) == 1 and peak < 2 << 20
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_that_file(tmp_path: Path) -> None:
+    (tmp_path / "a[1].warc.gz").write_bytes(record("a"))
+    (tmp_path / "a1.warc.gz").write_bytes(record("b"))
+    assert imported(tmp_path / "c", tmp_path / "a[1].warc.gz")["visits"] == 1
+    assert urls(tmp_path / "c") == ["http://a.test/a"]
 
 
 def test_standard_input(tmp_path: Path) -> None:

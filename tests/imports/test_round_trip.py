@@ -1,15 +1,21 @@
 """`beamtrawl import warc`, through the program: what our own archive gives, a second time, and after kills."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from beamtrawl.pipeline.imports.read_before import known_of
+from beamtrawl.transforms.tables.schemas import URLS
+from tests.imports.test_bad_input import imported as read_in
+from tests.imports.test_bad_input import record
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
 from tests.support.crawls import frontier, rows, states
 from tests.support.web import Answer, Web, html
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TEXT = " ".join(f"word{number}" for number in range(60))
 SITE = {
     "/robots.txt": Answer(body=b"User-agent: *\nDisallow: /private\n", headers=(("Content-Type", "text/plain"),)),
@@ -123,6 +129,43 @@ def test_with_the_frontier_an_archive_is_continued_live(tmp_path: Path) -> None:
     assert {row["url"].removeprefix(seed) for row in rows(folder, "documents")} == {
         *("", "a", "copy", "near", "deep", "deeper", "hidden")
     }
+
+
+def test_pages_of_an_archive_that_link_each_other_do_not_wait(tmp_path: Path) -> None:
+    pages = record("", '<title>A</title><a href="/b">b</a>') + record("b", '<title>B</title><a href="/">home</a>')
+    (tmp_path / "a.warc.gz").write_bytes(pages)
+    said = read_in(tmp_path / "c", tmp_path / "a.warc.gz", "--frontier")
+    assert said["visits"] == 2
+    assert frontier(tmp_path / "c") == []
+    assert {url: (row["state"], row["fetches"]) for url, row in states(tmp_path / "c").items()} == {
+        "http://a.test/": ("fetched", 1),
+        "http://a.test/b": ("fetched", 1),
+    }
+    assert read_in(tmp_path / "c", tmp_path / "a.warc.gz")["skipped"] == {"known": 2}
+
+
+def test_the_hosts_of_all_parts_are_the_scope_of_the_next_import(tmp_path: Path) -> None:
+    hosts = ("a.test", "b.test", "c.test")
+    for number, host in enumerate(hosts):
+        (tmp_path / f"{number}.warc.gz").write_bytes(record("", **{"Target-URI": f"http://{host}/"}))
+    assert read_in(tmp_path / "c", tmp_path / "[01].warc.gz", "--frontier", "--part", 1)["rounds"] == 2
+    assert [row["host"] for row in rows(tmp_path / "c", "seeds")] == ["a.test", "b.test"]
+    assert read_in(tmp_path / "c", tmp_path / "2.warc.gz")["skipped"] == {"scope": 1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "at"),
+    [
+        ({}, None),
+        ({"last_status": 200}, NOW),
+        ({"last_status": 503, "failures": 3}, NOW),
+        ({"digest": b"d" * 16}, NOW),  # a page, and then time-outs
+        ({"failures": 1}, NOW),  # gone, and then a time-out
+    ],
+)
+def test_a_page_that_was_answered_before_its_last_time_out_is_known(changes: dict[str, Any], at: datetime) -> None:
+    row = dict.fromkeys(URLS.names) | {"fetches": 3, "failures": 3, "last_fetched_at": NOW, "state": "failed"}
+    assert known_of(row | changes)["fetched_at"] == at
 
 
 def test_parts_are_rounds(archive: Path, imported: Path, tmp_path: Path) -> None:

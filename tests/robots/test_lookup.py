@@ -4,10 +4,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from beamtrawl.pipeline.fetch import known_robots_rows
+from beamtrawl.transforms.archives.visits import robots_of
 from beamtrawl.transforms.http.reply import Reply
-from beamtrawl.transforms.robots.lookup import LAST_GOOD, Robots, next_hop, start_search
+from beamtrawl.transforms.robots.lookup import LAST_GOOD, Robots, known_robots, next_hop, start_search
 from beamtrawl.transforms.robots.rules import Verdict
 from beamtrawl.transforms.tables.key_scan import Wanted
+from beamtrawl.transforms.tables.schemas import RobotsRow
 from beamtrawl.transforms.tables.table_files import TableWriter
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -28,6 +30,21 @@ def test_a_copy_of_robots_txt_counts_for_24_hours(tmp_path: Path):
     assert file
     hosts = Wanted("host", sorted(ages))
     assert [host for host, _ in known_robots_rows(file.path, str(tmp_path), hosts, NOW)] == ["good"]
+
+
+def test_a_robots_txt_of_an_archive_is_none_to_ask_by():
+    def row(at: datetime, lasts: timedelta, body: bytes) -> RobotsRow:
+        times = {"fetched_at": at, "expires_at": at + lasts}
+        return {"origin": "http://a.test", "verdict": "rules", "body": body} | times  # type: ignore[return-value]
+
+    live = row(NOW - timedelta(minutes=30), timedelta(hours=1), b"User-agent: *\nDisallow: /")
+    planned = {"url": "http://a.test/robots.txt", "host": "a.test", "fetched_at": NOW, "depth": 0, "head": None}
+    archived = robots_of(planned, Reply(200, [("Cache-Control", "max-age=86400")], b"User-agent: *\nAllow: /"), 2, "x")
+    assert (archived["fetched_at"], archived["expires_at"]) == (NOW, NOW)
+    known = known_robots([live, archived], "x", NOW - timedelta(minutes=1))
+    assert not known.current["http://a.test"].allows("http://a.test/p")[0]
+    known = known_robots([archived], "x", NOW - timedelta(minutes=1))
+    assert not known.current and not known.expired
 
 
 def test_a_copy_is_current_until_it_expires():

@@ -1,10 +1,11 @@
 """What a record says of a URL: a capture to import, or the reason why it is skipped."""
 
 import dataclasses
+import json
 import re
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
-from typing import TypedDict
+from typing import TypedDict, TypeVar
 
 import pyarrow as pa
 
@@ -18,6 +19,7 @@ from ..robots.rules import Verdict
 from ..tables.schemas import KEY, TIME
 from ..urls.filters import UrlFilter
 from .answers import Skip, contradicts, head_of, reply_of
+from .http_block import original_headers
 from .reader import DamagedError, Record
 
 SCAN = pa.schema(
@@ -36,6 +38,7 @@ SCAN = pa.schema(
         ("is_revisit", pa.bool_()),
         ("original_key", KEY),  # of a revisit: the URL whose payload it repeats
         ("original_at", TIME),
+        ("head", pa.string()),  # of a revisit: its own answer, if it has one, as JSON: [status, headers]
         ("rights", pa.binary()),  # of a robots.txt: its body, if it says something about uses of content
     ]
 )
@@ -44,7 +47,7 @@ SCAN = pa.schema(
 _FIRST = datetime(1991, 8, 6, tzinfo=UTC)
 """The day of the first website: an earlier date is no date of a capture."""
 
-_AHEAD = timedelta(days=1)  # of our clock
+_AHEAD = timedelta(minutes=5)  # of our clock
 _MOST_DEPTH = 10_000
 _MOST_FACTS = 256 << 10  # bytes of a metadata record: a page with very many links
 
@@ -66,6 +69,7 @@ class CaptureRow(TypedDict):
     is_revisit: bool
     original_key: bytes | None
     original_at: datetime | None
+    head: str | None
     rights: bytes | None
 
 
@@ -107,10 +111,11 @@ def capture_of(record: Record, admission: Admission) -> CaptureRow:
         "is_revisit": record.type == "revisit",
         "original_key": None,
         "original_at": None,
+        "head": None,
         "rights": None,
     }
     if record.type == "revisit":
-        return row | _original(record, url)  # type: ignore[return-value]  # a TypedDict
+        return row | _original(record, url) | _own_head(record, url, admission)  # type: ignore[return-value]
     try:
         if is_robots:
             reply = reply_of(record, row["digest"], rules.MAX_BYTES, admission.head_bytes)
@@ -157,6 +162,19 @@ def _original(record: Record, url: str) -> dict[str, object]:
     return {"original_key": urls.url_key(original), "original_at": at}
 
 
+def _own_head(record: Record, url: str, admission: Admission) -> dict[str, object]:
+    """What a revisit says of itself: the answer may have a payload that is known, but other headers."""
+    try:
+        status, headers, _ = head_of(record, admission.head_bytes)
+    except (RequestError, Skip):
+        return {}  # most have none
+    if status == 206 or status < 200:
+        raise Skip("partial")
+    headers = original_headers(headers)
+    is_temporary = status != 304 and outcome(url, Reply(status, headers), conditional=False) in RETRIED
+    return {"head": json.dumps([status, headers]), "is_failure": is_temporary}
+
+
 def _url(text: str) -> str:
     text = text.strip("<> ")  # WARC 1.0 has it within brackets, by a mistake in its grammar
     url = urls.canonicalize(text)
@@ -193,23 +211,26 @@ def parse_date(text: str) -> datetime:
 
 
 class Facts:
-    """What metadata records say of the captures of a file: `via`, `hopsFromSeed` and `fetchTimeMs`.
+    """What other records say of captures: metadata `via`, `hopsFromSeed` and `fetchTimeMs`, requests their method.
 
-    A record of this kind stands near its capture, and names it (`WARC-Concurrent-To`, or `WARC-Refers-To`).
+    A record of these kinds stands near its capture, and names it, or is named (`WARC-Concurrent-To`; `WARC-Refers-To`).
     """
 
     def __init__(self) -> None:
-        self._rows: dict[str, CaptureRow] = {}
+        self._rows: dict[_Name, CaptureRow] = {}
+        self._others: dict[_Name, None] = {}  # of answers to requests with other methods than GET
 
-    def expect(self, record_id: str, row: CaptureRow) -> None:
-        """Note a capture; only the most recent ones are waited for."""
-        self._rows[record_id] = row
-        if len(self._rows) > _WAITED_FOR:
-            del self._rows[next(iter(self._rows))]
+    def expect(self, record: Record, row: CaptureRow) -> bool:
+        """Note a capture; only the most recent ones are waited for. False if its request was no GET."""
+        names = _names(record)
+        if any(name in self._others for name in names):
+            return False
+        _note(self._rows, dict.fromkeys(names, row))
+        return True
 
     def add(self, record: Record) -> None:
         """Put what a metadata record says into the row of its capture."""
-        row = self._rows.get(record.field("WARC-Concurrent-To") or record.field("WARC-Refers-To"))
+        row = self._rows.get((_OWN, record.field(_NAMED) or record.field("WARC-Refers-To")))
         if row is None or not record.field("Content-Type").startswith("application/warc-fields"):
             return
         try:
@@ -221,7 +242,40 @@ class Facts:
             if read := _FACTS.get(name.strip()):
                 row.update(read(value.strip()))  # type: ignore[typeddict-item]
 
+    def not_got(self, record: Record) -> CaptureRow | None:
+        """The row of a capture that answers a request with another method than GET; None if it may come later."""
+        try:
+            method = re.match(rb"[!-~]+(?= )", record.read(_MOST_METHOD))
+        except DamagedError:
+            return None
+        if method is None or method[0] == b"GET":
+            return None
+        names = _names(record, _NAMED, _OWN)
+        _note(self._others, dict.fromkeys(names))
+        return next((self._rows[name] for name in names if name in self._rows), None)
 
+
+_Name = tuple[str, str]
+"""A field of an answer, and its value: its own id, or the id of the request that it names."""
+
+_OWN, _NAMED = "WARC-Record-ID", "WARC-Concurrent-To"
+
+
+def _names(record: Record, own: str = _OWN, named: str = _NAMED) -> list[_Name]:
+    """The names of an answer; those of a request's answer are its own two the other way round."""
+    return [(name, value) for name, field in ((own, _OWN), (named, _NAMED)) if (value := record.field(field))]
+
+
+_Noted = TypeVar("_Noted")
+
+
+def _note(noted: dict[_Name, _Noted], more: dict[_Name, _Noted]) -> None:
+    noted.update(more)
+    while len(noted) > 2 * _WAITED_FOR:
+        del noted[next(iter(noted))]
+
+
+_MOST_METHOD = 32  # bytes of a request
 _WAITED_FOR = 1_000
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..tables.schemas import KEY, TIME
 from .captures import SCAN
@@ -35,6 +36,7 @@ PLAN = pa.schema(
         *(SCAN.field(name) for name in ("url_key", "url", "host", "fetched_at", "is_robots", "depth", "referrer")),
         SCAN.field("elapsed_ms"),
         SCAN.field("digest"),
+        SCAN.field("head"),
         *(KNOWN.field(name) for name in ("discovered_round", "digest_before")),
     ]
 )
@@ -102,28 +104,61 @@ class Choice:
         for batch in self._database.sql(_PLAN, params=[file]).to_arrow_reader(_BATCH):
             yield pa.Table.from_batches([batch]).cast(PLAN)
 
-    def first_pages(self) -> Iterable[tuple[str, str]]:
-        """(host, URL) of the page of each host that is nearest to a seed, after `choose`."""
-        return self._database.sql(_FIRST_PAGES).fetchall()
-
     def close(self) -> None:
         self._database.close()
+
+
+def first_pages(captures: Iterable[pa.Table]) -> list[tuple[str, str]]:
+    """(host, URL) of the page of each host that is nearest to a seed, sorted; `captures` are tables of SCAN."""
+    nearest: dict[str, tuple[int, int, str]] = {}
+    for table in captures:
+        pages = table.filter(pc.invert(table["is_robots"])).select(["host", "depth", "url"])
+        for host, depth, url in zip(*(column.to_pylist() for column in pages.columns), strict=True):
+            page = (depth or 0, len(url), url)
+            nearest[host] = min(nearest.get(host, page), page)
+    return sorted((host, url) for host, (_, _, url) in nearest.items())
 
 
 _CHOOSE = """
 CREATE TABLE newest AS
 SELECT * FROM known QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC, fetched_at DESC) = 1;
 
-CREATE TABLE resolved AS
-SELECT r.file, r.number, o.file AS payload_file, o.number AS payload_number
-FROM captures r LEFT JOIN captures o
-  ON o.url_key = r.original_key AND NOT o.is_revisit AND NOT o.is_failure AND r.is_robots = o.is_robots
-  AND (r.digest IS NULL OR o.digest IS NULL OR r.digest = o.digest)
-  AND (r.digest = o.digest OR date_trunc('second', r.original_at) = date_trunc('second', o.fetched_at))
-WHERE r.is_revisit
+CREATE TABLE originals AS
+SELECT url_key, is_robots, digest, fetched_at, date_trunc('second', fetched_at) AS second, file, number
+FROM captures WHERE NOT is_revisit AND NOT is_failure;
+
+CREATE TABLE by_digest AS
+SELECT * FROM originals WHERE digest IS NOT NULL
+QUALIFY row_number() OVER (PARTITION BY url_key, is_robots, digest, fetched_at ORDER BY file, number) = 1;
+
+CREATE TABLE by_second AS
+SELECT * FROM originals
 QUALIFY row_number() OVER (
-  PARTITION BY r.file, r.number
-  ORDER BY abs(epoch_us(coalesce(r.original_at, r.fetched_at)) - epoch_us(o.fetched_at)), o.file, o.number
+  PARTITION BY url_key, is_robots, second, digest IS NULL ORDER BY fetched_at, file, number
+) = 1;
+
+CREATE TABLE revisits AS
+SELECT file, number, original_key AS url_key, is_robots, digest, coalesce(original_at, fetched_at) AS named_at,
+  date_trunc('second', original_at) AS second
+FROM captures WHERE is_revisit;
+
+CREATE TABLE resolved AS
+WITH found AS (
+  SELECT r.file, r.number, r.named_at, o.file AS payload_file, o.number AS payload_number, o.fetched_at
+  FROM revisits r ASOF JOIN by_digest o
+    ON r.url_key = o.url_key AND r.is_robots = o.is_robots AND r.digest = o.digest AND r.named_at >= o.fetched_at
+  UNION ALL
+  SELECT r.file, r.number, r.named_at, o.file, o.number, o.fetched_at
+  FROM revisits r ASOF JOIN by_digest o
+    ON r.url_key = o.url_key AND r.is_robots = o.is_robots AND r.digest = o.digest AND r.named_at <= o.fetched_at
+  UNION ALL
+  SELECT r.file, r.number, r.named_at, o.file, o.number, o.fetched_at
+  FROM revisits r JOIN by_second o USING (url_key, is_robots, second)
+  WHERE r.digest IS NULL OR o.digest IS NULL
+)
+SELECT file, number, payload_file, payload_number FROM found
+QUALIFY row_number() OVER (
+  PARTITION BY file, number ORDER BY abs(epoch_us(named_at) - epoch_us(fetched_at)), payload_file, payload_number
 ) = 1;
 
 CREATE TABLE judged AS
@@ -154,10 +189,6 @@ FROM judged
 
 _PLAN = """
 SELECT payload_file AS file, payload_number AS number, url_key, url, host, fetched_at, is_robots,
-  new_depth AS depth, new_referrer AS referrer, elapsed_ms, digest, discovered_round, digest_before
+  new_depth AS depth, new_referrer AS referrer, elapsed_ms, digest, head, discovered_round, digest_before
 FROM planned WHERE payload_file = ? ORDER BY payload_number NULLS FIRST, url_key
-"""
-
-_FIRST_PAGES = """
-SELECT host, arg_min(url, (new_depth, length(url), url)) FROM chosen WHERE NOT is_robots GROUP BY host ORDER BY host
 """

@@ -20,6 +20,9 @@ RECORDS = "records"
 DAMAGED = "damaged"
 """Why a record is skipped that cannot be read to its end."""
 
+METHOD = "method"
+"""Why a record is skipped that answers a request with another method than GET."""
+
 _BATCH = 20_000
 _NAMED = 20  # troubles of a file that are named
 _COUNTS, _TROUBLES = b"counts", b"troubles"
@@ -46,7 +49,7 @@ def scan_file(root: str, source: Source, path: str, admission: Admission) -> Non
                 scan.take(item)
                 if len(scan.rows) >= _BATCH + _KEPT:
                     writer.write_table(scan.cut(_KEPT))
-                elif scan.rights_bytes > _RIGHTS_BYTES:
+                elif scan.held_bytes > _HELD_BYTES:
                     writer.write_table(scan.cut(0))
         scan.end()
         writer.write_table(scan.cut(0))
@@ -54,7 +57,7 @@ def scan_file(root: str, source: Source, path: str, admission: Admission) -> Non
 
 
 _KEPT = 1_000  # rows that may still get facts
-_RIGHTS_BYTES = 16 << 20  # of robots.txt files in memory
+_HELD_BYTES = 16 << 20  # of robots.txt files, and of heads of revisits, in memory
 
 
 def read_scanned(root: str, path: str) -> Scanned | None:
@@ -70,13 +73,17 @@ def read_scanned(root: str, path: str) -> Scanned | None:
         return None  # a kill has cut it
 
 
+def _held(row: CaptureRow) -> int:
+    return len(row["rights"] or b"") + len(row["head"] or "")
+
+
 class _Scan:
     def __init__(self, source: Source, admission: Admission) -> None:
         self._source, self._admission = source, admission
         self._facts, self._counts, self._troubles = Facts(), Counter[str](), list[Trouble]()
         self._last: tuple[Record, CaptureRow | None] | None = None
         self.rows: list[CaptureRow] = []
-        self.rights_bytes = 0
+        self.held_bytes = 0
 
     def take(self, item: Record | Trouble) -> None:
         """Take a record, or what is wrong; it decides whether the record before it is whole."""
@@ -94,6 +101,8 @@ class _Scan:
                 self.trouble(Trouble(self._source.name, item.offset, skip.problem))
             if skip.reason == "metadata":
                 self._facts.add(item)
+            elif skip.reason == "request" and (answer := self._facts.not_got(item)):
+                self._forget(answer)
         self._last = item, row
 
     def end(self) -> None:
@@ -102,11 +111,20 @@ class _Scan:
             record, row = self._last
             self._last = None
             if row and record.is_whole:
-                self.rows.append(row)
-                self.rights_bytes += len(row["rights"] or b"")
-                self._facts.expect(record.field("WARC-Record-ID"), row)
+                if self._facts.expect(record, row):
+                    self.rows.append(row)
+                    self.held_bytes += _held(row)
+                else:
+                    self._counts[METHOD] += 1
             elif row:
                 self._counts[DAMAGED] += 1
+
+    def _forget(self, answer: CaptureRow) -> None:
+        for place in range(len(self.rows) - 1, max(len(self.rows) - _KEPT, 0) - 1, -1):
+            if self.rows[place] is answer:
+                del self.rows[place]
+                self._counts[METHOD] += 1
+                return
 
     def trouble(self, trouble: Trouble) -> None:
         if len(self._troubles) < _NAMED:
@@ -118,7 +136,7 @@ class _Scan:
         """The rows but for the last ones."""
         place = max(len(self.rows) - kept, 0)
         rows, self.rows = self.rows[:place], self.rows[place:]
-        self.rights_bytes = sum(len(row["rights"] or b"") for row in self.rows)
+        self.held_bytes = sum(_held(row) for row in self.rows)
         return pa.Table.from_pylist(rows, schema=SCAN)
 
     def metadata(self) -> dict[str, Any]:

@@ -4,7 +4,9 @@ import contextlib
 import hashlib
 import io
 import json
+import lzma
 import zipfile
+import zlib
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
@@ -12,6 +14,10 @@ from ..files import filesystem
 
 _CHUNK = 1 << 20
 _MOST_METADATA = 64 << 20  # bytes of datapackage.json that are read
+_MOST_DIGEST = 64 << 10  # bytes of datapackage-digest.json that are read
+
+ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, EOFError, KeyError)
+"""What reading a damaged, encrypted or odd ZIP file raises: NotImplementedError is a RuntimeError."""
 
 
 class Source(NamedTuple):
@@ -48,36 +54,51 @@ def sources_of(path: str) -> tuple[list[Source], list[Trouble]]:
         try:
             with zipfile.ZipFile(file) as wacz:
                 return _members(path, wacz)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        except ZIP_ERRORS as error:
             return [], [Trouble(path, 0, f"it is no WACZ file: {error}")]
 
 
 def _members(path: str, wacz: zipfile.ZipFile) -> tuple[list[Source], list[Trouble]]:
     """The archives in a WACZ file (Web Archive Collection Zipped 1.1.1, 5.2), with their digests."""
     digests, troubles = _digests(path, wacz)
-    found = [
-        Source(path, info.filename, info.file_size, digests.get(info.filename, ""))
-        for info in wacz.infolist()
-        if info.filename.startswith("archive/") and not info.is_dir()
-    ]
-    if not found:
+    members = [info for info in wacz.infolist() if info.filename.startswith("archive/") and not info.is_dir()]
+    found = []
+    for info in members:
+        source = Source(path, info.filename, info.file_size, (digests or {}).get(info.filename, ""))
+        if info.compress_type != zipfile.ZIP_STORED:
+            problem = "it is compressed within the WACZ file: unpack that, and import this one"
+            troubles.append(Trouble(source.name, 0, problem))
+            continue
+        if digests is not None and not source.digest:
+            troubles.append(Trouble(source.name, 0, "datapackage.json has no digest of it, so that none is checked"))
+        found.append(source)
+    if not members:
         troubles.append(Trouble(path, 0, "it has no file in the folder archive/"))
     return found, troubles
 
 
-def _digests(path: str, wacz: zipfile.ZipFile) -> tuple[dict[str, str], list[Trouble]]:
-    """The digests in datapackage.json by path, unless its own digest says that it was changed."""
+def _digests(path: str, wacz: zipfile.ZipFile) -> tuple[dict[str, str] | None, list[Trouble]]:
+    """The digests in datapackage.json by path, also if its own digest says that it was changed; None: it has none."""
     try:
-        with wacz.open("datapackage.json") as file:
-            data = file.read(_MOST_METADATA)
-        with contextlib.suppress(KeyError):
-            promised = json.loads(wacz.read("datapackage-digest.json")).get("hash", "")
-            if promised and not _agrees(promised, hashlib.new(promised.partition(":")[0], data).hexdigest()):
-                return {}, [Trouble(path, 0, "datapackage.json has another digest than datapackage-digest.json says")]
+        data = _read_member(wacz, "datapackage.json", _MOST_METADATA)
         resources = json.loads(data)["resources"]
-        return {str(each["path"]): str(each.get("hash") or "") for each in resources}, []
-    except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:
-        return {}, [Trouble(path, 0, f"datapackage.json cannot be used, so that no digest is checked: {error}")]
+        digests = {str(each["path"]): str(each.get("hash") or "") for each in resources}
+    except (*ZIP_ERRORS, OSError, TypeError, ValueError, AttributeError) as error:
+        return None, [Trouble(path, 0, f"datapackage.json cannot be used, so that no digest is checked: {error}")]
+    try:
+        promised = str(json.loads(_read_member(wacz, "datapackage-digest.json", _MOST_DIGEST)).get("hash") or "")
+        if promised and not _agrees(promised, hashlib.new(promised.partition(":")[0], data).hexdigest()):
+            return digests, [Trouble(path, 0, "datapackage.json has another digest than datapackage-digest.json says")]
+    except KeyError:
+        pass  # it is optional
+    except (*ZIP_ERRORS, OSError, TypeError, ValueError, AttributeError) as error:
+        return digests, [Trouble(path, 0, f"datapackage-digest.json cannot be used: {error}")]
+    return digests, []
+
+
+def _read_member(wacz: zipfile.ZipFile, name: str, most: int) -> bytes:
+    with wacz.open(name) as file:
+        return file.read(most)
 
 
 def _agrees(promised: str, found: str) -> bool:
@@ -100,14 +121,14 @@ def digest_trouble(source: Source) -> Trouble | None:
     if not source.digest:
         return None
     algorithm = source.digest.partition(":")[0]
-    if algorithm not in hashlib.algorithms_guaranteed:
+    if algorithm not in hashlib.algorithms_guaranteed or not hashlib.new(algorithm).digest_size:
         return Trouble(source.name, 0, f"its digest {source.digest[:40]!r} cannot be checked: the file is left out")
     state = hashlib.new(algorithm)
     try:
         with open_source(source) as file:
             while chunk := file.read(_CHUNK):
                 state.update(chunk)
-    except zipfile.BadZipFile as error:
+    except ZIP_ERRORS as error:
         return Trouble(source.name, 0, f"it cannot be read: {error}")
     if not _agrees(source.digest, state.hexdigest()):
         return Trouble(source.name, 0, "its digest is not the one in datapackage.json: the file is left out")

@@ -1,5 +1,6 @@
 """Rows of tables visits and robots for the captures of an archive."""
 
+import json
 from datetime import datetime
 from typing import Any
 
@@ -12,10 +13,30 @@ from ..tables.schemas import RobotsRow, VisitRow
 from .rights import RIGHTS
 
 
+def with_own_head(reply: Reply, head: str | None) -> Reply:
+    """The answer that a revisit stands for: its own head, as in SCAN, and the body of its original.
+
+    What the original says of the body (Content-…) holds unless the revisit says it too. A 304 of the revisit updates
+    the headers of the original (RFC 9111, 3.2).
+    """
+    if head is None:
+        return reply
+    status, found = json.loads(head)
+    own = [(name, value) for name, value in found]
+    names, is_update = {name.lower() for name, _ in own}, status == 304
+    kept = [
+        (name, value)
+        for name, value in reply.headers
+        if name.lower() not in names and (is_update or name.lower().startswith("content-"))
+    ]
+    is_own = not is_update and reply.status != 304
+    return reply._replace(status=status if is_own else reply.status, headers=[*own, *kept])
+
+
 def visit_of(planned: dict[str, Any], reply: Reply | None, round_: int) -> VisitRow:
     """The row of visits for a row of `choose.PLAN` with RIGHTS; without a reply, the page has not changed."""
     url = planned["url"]
-    reply = reply or Reply(304)
+    reply = with_own_head(reply or Reply(304), planned["head"])
     end = outcome(url, reply, conditional=reply.status == 304)
     return {
         "url_key": planned["url_key"],
@@ -48,8 +69,10 @@ def visit_of(planned: dict[str, Any], reply: Reply | None, round_: int) -> Visit
 
 
 def robots_of(planned: dict[str, Any], reply: Reply, round_: int, token: str) -> RobotsRow:
-    """The row of robots for a robots.txt in an archive."""
+    """The row of robots for a robots.txt in an archive: another robot's answer, so no request is made by it."""
+    reply = with_own_head(reply, planned["head"])
     reply = reply._replace(body=reply.body[:MAX_BYTES])
     at: datetime = planned["fetched_at"]
     search = start_search(urls.origin(planned["url"]), planned["depth"])
-    return robots_row(search, planned["host"], reply, round_, at, token)[0]
+    row = robots_row(search, planned["host"], reply, round_, at, token)[0]
+    return row | {"expires_at": at}  # type: ignore[return-value]  # a TypedDict

@@ -347,16 +347,16 @@ def advance(
     for key, candidate in found.items():
         if classes.hold(candidate):
             continue
-        if key not in known or known[key]["state"] == ALIAS:
+        url = changed.get(key) or known.get(key)
+        if url is None or url["state"] == ALIAS:
             changed[key], due[key] = discovered(candidate, round_)
             continue
-        url = changed.get(key, known[key])
         if (news := with_news(url, candidate)) is not url:
             changed[key] = news
             if news["sitemap"] != url["sitemap"]:
                 changed[key] = news | {"state": "due"}
                 due[key] = due.get(key, discovered(candidate, round_)[1]) | {"sitemap": news["sitemap"]}
-        if again_found := found_again(candidate, changed.get(key, known[key]), due.get(key), max_depth):
+        if again_found := found_again(candidate, changed.get(key, url), due.get(key), max_depth):
             changed[key], waits = again_found
             due |= {key: waits} if waits else {}
     for candidate in classes.drawn():

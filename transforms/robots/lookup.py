@@ -150,9 +150,11 @@ class KnownRobots(NamedTuple):
 
 
 def known_robots(rows: Iterable[RobotsRow], token: str, now: datetime) -> KnownRobots:
-    """The newest row of each origin, current or expired."""
+    """The newest row of each origin, current or expired; none of an archive, which expires when it is fetched."""
     newest: dict[str, RobotsRow] = {}
     for row in rows:
+        if row["expires_at"] <= row["fetched_at"]:
+            continue
         if row["origin"] not in newest or row["fetched_at"] > newest[row["origin"]]["fetched_at"]:
             newest[row["origin"]] = row
     known = KnownRobots({}, {})

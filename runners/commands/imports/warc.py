@@ -51,7 +51,7 @@ def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def import_from_warc(arguments: argparse.Namespace) -> int:
-    """Import captures; Ctrl-C ends it, and the same command goes on later."""
+    """Import captures; Ctrl-C ends it, and the same command goes on later. 1 if no file has a record to read."""
     if importlib.util.find_spec("fastwarc") is None:
         raise Failure(f"import warc needs fastwarc; install it: {HOW_TO_INSTALL}")
     directory = CrawlDir(arguments.dir)
@@ -91,7 +91,8 @@ def import_from_warc(arguments: argparse.Namespace) -> int:
     finally:
         console.close()
     _show(found, arguments, directory)
-    return 0
+    is_useless = not (found.is_stopped or found.records) and bool(found.troubles)
+    return 1 if is_useless else 0
 
 
 def _job(directory: CrawlDir, paths: list[str], arguments: argparse.Namespace) -> Job:
@@ -117,7 +118,8 @@ def _paths(words: list[str]) -> Iterator[str]:
             folder, _, pattern = word.rpartition("/")
             matched = filesystem.match(folder, pattern) if "*" in pattern else [word]
         else:
-            matched = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else [word]  # noqa: PTH207
+            is_pattern = glob.has_magic(word) and not Path(word).exists()
+            matched = sorted(glob.glob(word, recursive=True)) if is_pattern else [word]  # noqa: PTH207
         if not matched:
             raise Usage(f"{word} matches no file")
         for path in matched:
@@ -202,6 +204,7 @@ SKIPPED = {
     "bad_http": "without an HTTP answer",
     "damaged": "that cannot be read to their end",
     "partial": "answers without a page: 1xx, 206, 304",
+    "method": "answers to requests with another method than GET",
     "robots_redirect": "redirects of a robots.txt",
     "robots_failure": "answers for a robots.txt that are no answer",
     "unwanted_type": "of a media type that becomes no document",
