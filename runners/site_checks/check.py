@@ -13,7 +13,6 @@ from ...transforms.parsing.crawl_scope import CrawlScope
 from ...transforms.sections.section import url_of
 from ...transforms.settings import Settings
 from ...transforms.sql import open_tables
-from ...transforms.traps.judge import State
 from .gather import TABLES, drop_files, gather
 from .rules import BY_NAME, COLUMNS, RULES, Rule
 
@@ -147,9 +146,9 @@ WHERE EXISTS (
 """Of a page whose body of then is not stored any more, its dates decide."""
 
 
-_HELD = f"""
+_HELD = """
 SELECT count(*), min(url) FROM urls
-WHERE state = '{State.TRAPPED}' AND url_key IN (SELECT target_key FROM newest_links)
+WHERE state = 'trapped' AND url_key IN (SELECT target_key FROM newest_links)
 """
 
 
