@@ -30,16 +30,34 @@ from ir_measures import RR, Success
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from beamtrawl.search.gateway.searches import PAGE_PER_HOST
+from beamtrawl.search.index.bm25f import WEIGHTING
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
-from beamtrawl.transforms.ranking.endorsements import count_anchors
+from beamtrawl.transforms.ranking.anchors import count_anchors
+from benchmarks import lucene
 from benchmarks.asking import best
 from benchmarks.judged_queries import Collection, bm25s, by_bm25s
 from benchmarks.known_item import fields_of, read_crawl, tantivy_search
 
 QUERIES = Path(__file__).with_suffix(".tsv")
 DEPTH = 100  # of --misses
-MEASURES = (("first", Success @ 1), ("in the top three", Success @ 3), ("MRR@10", RR @ 10))
+ALIKE = {"title": 1, "headings": 1, "url": 1, "anchors": 1, "body": 1}
+LUCENE = [  # k1, b and weights: those of Lucene and those of Anserini, with names that weigh little, more and as here
+    f"{k1_b}:" + "+".join(f"{field}={weight}" for field, weight in fields.items())
+    for k1_b in ("1.2:0.75", "0.9:0.4")
+    for fields in (
+        ALIKE,
+        {"title": 3, "headings": 2, "url": 2, "anchors": 2, "body": 1},
+        {"title": 8, "headings": 3, "url": 3, "anchors": 3, "body": 1},
+        WEIGHTING.fields,
+    )
+]
+MEASURES = (
+    ("first", Success @ 1),
+    ("in the top three", Success @ 3),
+    ("in the top ten", Success @ 10),
+    ("MRR@10", RR @ 10),
+)
 
 
 class Asked(NamedTuple):
@@ -75,6 +93,20 @@ def judge(name: str, queries: Sequence[Asked], search: Callable[[str], list[str]
     return {f"{name}: {label}": value for label, value in figures.items()}
 
 
+def judge_lucene(queries: Sequence[Asked], fields: Sequence[Mapping[str, str]]) -> dict[str, float]:
+    """Judge Lucene with each analyzer and setting, and return the figures of that with most pages in the first place.
+
+    Ties are decided by the top three, then by the top ten.
+    """
+    texts = [query.text for query in queries]
+    found = lucene.search(fields, texts, lucene.analyzers("en"), LUCENE)
+    judged = [
+        judge(f"Lucene {name} {setting}", queries, dict(zip(texts, ids, strict=True)).__getitem__)
+        for (name, setting), ids in found.items()
+    ]
+    return max(judged, key=lambda figures: list(figures.values()))
+
+
 def grouped(index: Index, text: str, most: int = 10) -> list[str]:
     """The URLs of the best documents in the order of the gateway's page."""
     return [hit.url for hit in index.search(text, most, per_host=PAGE_PER_HOST).hits]
@@ -97,6 +129,7 @@ def main() -> int:
     parser.add_argument("sites", nargs="+", metavar="NAME=URL")
     parser.add_argument("--queries", type=Path, default=QUERIES, metavar="FILE")
     parser.add_argument("--misses", action="store_true")
+    parser.add_argument("--lucene", action="store_true", help="Lucene beside it, in sixteen settings (needs Java 21)")
     parser.add_argument("--json", action="store_true", help="print the figures as the last line")
     arguments = parser.parse_args()
     roots = {name: url.rstrip("/") for name, _, url in (site.partition("=") for site in arguments.sites)}
@@ -110,11 +143,18 @@ def main() -> int:
     figures |= judge("beamtrawl, grouped", queries, lambda text: grouped(index, text))
     if arguments.misses:
         name_misses(queries, lambda text: [url for _, url in best(index, text, DEPTH)])
-    fields = list(fields_of(documents, pages, count_anchors(endorsing, pages)))
+    anchors = count_anchors(endorsing.sources, endorsing.targets, endorsing.anchors, pages)
+    fields = list(fields_of(documents, pages, anchors))
     figures |= judge("tantivy", queries, tantivy_search(iter(fields)))
     if bm25s:
-        docs = [{"id": row.pop("id"), "title": "", "text": "\n".join(row.values()), "language": "en"} for row in fields]
+        texts = ("\n".join(value for name, value in row.items() if name != "id") for row in fields)
+        docs = [
+            {"id": row["id"], "title": "", "text": text, "language": "en"}
+            for row, text in zip(fields, texts, strict=True)
+        ]
         figures |= judge("bm25s", queries, by_bm25s(Collection("developers", docs, [], {})))
+    if arguments.lucene:
+        figures |= judge_lucene(queries, fields)
     if arguments.json:
         print(json.dumps(figures))
     return 0

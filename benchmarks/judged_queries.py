@@ -108,9 +108,9 @@ def version(collection: Collection, korean_morphemes: bool) -> str:
     return digest.hexdigest()[:16]
 
 
-def ours(found: Segment, weighting: Weighting = WEIGHTING) -> Callable[[str], list[str]]:
+def ours(found: Segment, weighting: Weighting = WEIGHTING, depth: int = DEPTH) -> Callable[[str], list[str]]:
     index = Index([found], weighting=weighting)
-    return lambda text: [url.rpartition("/")[2] for _, url in best(index, text, DEPTH)]
+    return lambda text: [url.rpartition("/")[2] for _, url in best(index, text, depth)]
 
 
 def plain(collection: Collection) -> tuple[list[str], Callable[[str], str], str]:
@@ -123,16 +123,15 @@ def plain(collection: Collection) -> tuple[list[str], Callable[[str], str], str]
     return texts, str, language
 
 
-def by_tantivy(collection: Collection) -> Callable[[str], list[str]]:
+def by_tantivy(collection: Collection, depth: int = DEPTH) -> Callable[[str], list[str]]:
     texts, treat, language = plain(collection)
     stems = {"en": "en_stem"}.get(language, "default")
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("text", tokenizer_name=stems)
     builder.add_text_field("id", stored=True, tokenizer_name="raw")
     index = tantivy.Index(builder.build())
-    if language in STEMMERS and language != "en":
-        analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase())
-        index.register_tokenizer("default", analyzer.filter(tantivy.Filter.stemmer(STEMMERS[language])).build())
+    if language != "en" and (analyzer := tantivy_analyzer(language)):
+        index.register_tokenizer("default", analyzer)
     writer = index.writer(50_000_000, 1)
     for doc, text in zip(collection.docs, texts, strict=True):
         writer.add_document(tantivy.Document(id=doc["id"], text=text))
@@ -143,23 +142,35 @@ def by_tantivy(collection: Collection) -> Callable[[str], list[str]]:
     def search(text: str) -> list[str]:
         words = " ".join(re.findall(r"\w+", treat(text).lower()))  # no operators
         query, _ = index.parse_query_lenient(words, ["text"])
-        return [searcher.doc(address)["id"][0] for _, address in searcher.search(query, DEPTH).hits]
+        return [searcher.doc(address)["id"][0] for _, address in searcher.search(query, depth).hits]
 
     return search
 
 
-def by_bm25s(collection: Collection) -> Callable[[str], list[str]]:
+def tantivy_analyzer(language: str) -> tantivy.TextAnalyzer | None:
+    """tantivy's stems of a language, of which it has some; None for others."""
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase())
+    try:
+        return builder.filter(tantivy.Filter.stemmer(STEMMERS.get(language, ""))).build()
+    except ValueError:
+        return None
+
+
+def by_bm25s(collection: Collection, depth: int = DEPTH) -> Callable[[str], list[str]]:
     texts, treat, language = plain(collection)
     stemmer = Stemmer.Stemmer(STEMMERS[language]) if language in STEMMERS else None
     options = {"stopwords": "en" if language == "en" else [], "stemmer": stemmer, "show_progress": False}
     index = bm25s.BM25()
     index.index(bm25s.tokenize(texts, **options), show_progress=False)
     ids = [doc["id"] for doc in collection.docs]
+    depth = min(depth, len(ids))
 
     def search(text: str) -> list[str]:
         words = bm25s.tokenize([treat(text)], **options)
-        found, _ = index.retrieve(words, k=DEPTH, show_progress=False)
-        return [ids[number] for number in found[0]]
+        found, scores = index.retrieve(words, k=depth, show_progress=False)
+        return [
+            ids[number] for number, score in zip(found[0], scores[0], strict=True) if score > 0
+        ]  # k, matching or not
 
     return search
 

@@ -123,12 +123,18 @@ def compare(ours: Reciprocals, others: Reciprocals) -> str:
     '-0.1667 (95 % of resamples from -0.5000 to +0.0000), 0 better, 1 worse'
     """
     differences = ours - others
-    draws = np.random.default_rng(0).integers(0, len(differences), (RESAMPLES, len(differences)))
-    low, high = np.quantile(differences[draws].mean(axis=1), (0.025, 0.975))
+    low, high = interval(differences)
     return (
         f"{differences.mean():+.4f} (95 % of resamples from {low:+.4f} to {high:+.4f}), "
         f"{(differences > 0).sum()} better, {(differences < 0).sum()} worse"
     )
+
+
+def interval(differences: Reciprocals) -> tuple[float, float]:
+    """Where the mean of 95 % of the resamples of differences is: a paired bootstrap, with a seed."""
+    draws = np.random.default_rng(0).integers(0, len(differences), (RESAMPLES, len(differences)))
+    low, high = np.quantile(differences[draws].mean(axis=1), (0.025, 0.975))
+    return float(low), float(high)
 
 
 def tantivy_search(documents: Iterator[dict]) -> Callable[[str], list[str]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
+import pyarrow.compute as pc
 
 from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, next_step
 from ..transforms.indexing.link_folders import links_folder
@@ -93,7 +94,7 @@ def rank_in_memory(
     pages = known.pages
     documents = read_table(root, paths["documents"], DOCUMENTS, endorsements.DOCUMENT_COLUMNS)
     links = read_endorsing(root, paths["links"], documents, known)
-    anchors = count_anchors(links.sources, links.targets, links.anchors, pages)
+    anchors = count_anchors(links.sources, links.targets, links.anchors, links.fragments, pages)
     count = len(pages.urls)
     sources, targets = distinct(links.sources, links.targets, count)
     # The target of each distinct pair of a host and a page that it links to.
@@ -107,5 +108,5 @@ def rank_in_memory(
     ]
     for segment, folder in folders.items():
         files += add_links(root, segment, folder, link_data(doc_keys(root, segment), pages, page_ranks.ranks, anchors))
-    counters = {"links": len(links.sources), "pages": count, "hosts": len(pages.hosts)}
+    counters = {"links": pc.sum(pc.equal(links.fragments, "")).as_py() or 0, "pages": count, "hosts": len(pages.hosts)}
     return [file for file in files if file], counters

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from ...transforms.archives.captures import SCAN
 from ...transforms.archives.choose import PLAN, Choice, Chosen
+from ...transforms.archives.rights import RIGHTS, Rights
 from ...transforms.archives.scan import RECORDS, read_scanned
 from ...transforms.archives.sources import Source, Trouble
 from ...transforms.blocks.files import read_blocks
@@ -35,7 +36,7 @@ from ..compaction.damage import Damage
 from ..control import Observer, StopSignal
 from ..update_round import update_round
 from . import read_files, scan_files
-from .read_before import keys_read, known_robots, known_urls
+from .read_before import keys_read, known_robots, known_urls, robots_texts
 
 _SCAN_SECONDS, _READ_SECONDS = 1.5e-8, 3e-8  # of computing per byte of a file, roughly
 _GROUP_BYTES = 64 << 20  # of files that one worker reads together
@@ -100,10 +101,11 @@ def import_archives(
     _scan(own)
     if not stop.is_set():
         _add_scans(own, found)
+        rights = Rights(robots_texts(crawl, crawl.manifests(), scans), Identity.of(settings.robot).token)
         for part in _parts(own):
             if stop.is_set():
                 break
-            _import_part(own, part, found)
+            _import_part(own, part, rights, found)
     found.is_stopped = stop.is_set()
     if not found.is_stopped:
         filesystem.delete(crawl.path(path) for path in crawl.paths("attempts", f"import-{name}-*"))
@@ -145,7 +147,8 @@ def _scan(own: _Import) -> None:
     stop_file = own.crawl.path(f"attempts/import-{own.name}-{datetime.now(UTC):%H%M%S%f}.stop")
     own.stop.watch(stop_file)
     scope = _scope(own)
-    step = scan_files.ScanStep(scope, missing, own.settings.fetch.max_header_bytes, stop_file, datetime.now(UTC))
+    robot, head_bytes = Identity.of(own.settings.robot).token, own.settings.fetch.max_header_bytes
+    step = scan_files.ScanStep(scope, missing, head_bytes, robot, stop_file, datetime.now(UTC))
     seconds = sum(source.bytes for source, _ in missing) * _SCAN_SECONDS
     own.engine.run(partial(scan_files.build, step=step), seconds)
 
@@ -188,7 +191,7 @@ def _parts(own: _Import) -> Iterator[list[_Slice]]:
         yield part
 
 
-def _import_part(own: _Import, part: Sequence[_Slice], found: Imported) -> None:
+def _import_part(own: _Import, part: Sequence[_Slice], rights: Rights, found: Imported) -> None:
     crawl, manifests = own.crawl, own.crawl.manifests()
     step = next_step(manifests)
     with tempfile.TemporaryDirectory() as folder, contextlib.closing(Choice(folder)) as choice:
@@ -202,7 +205,7 @@ def _import_part(own: _Import, part: Sequence[_Slice], found: Imported) -> None:
         attempt = Attempt(crawl, step, prefix)
         attempt.stop_earlier()
         leftovers = find_leftovers(crawl, prefix)
-        groups = _write_plans(own, choice, attempt, keys_read(crawl, leftovers))
+        groups = _write_plans(own, choice, attempt, rights, keys_read(crawl, leftovers))
         _read(own, attempt, groups, chosen)
         if own.stop.is_set():
             return
@@ -242,15 +245,17 @@ def _captures(root: str, path: str, start: int, end: int) -> Iterator[pa.Table]:
             first += batch.num_rows
 
 
-def _write_plans(own: _Import, choice: Choice, attempt: Attempt, before: set[bytes]) -> list[list[tuple[Source, str]]]:
+def _write_plans(
+    own: _Import, choice: Choice, attempt: Attempt, rights: Rights, before: set[bytes]
+) -> list[list[tuple[Source, str]]]:
     """Write the plan of each file, without what was read before; the files in groups for workers."""
     groups: list[list[tuple[Source, str]]] = []
-    room = 0
+    planned, room = pa.schema([*PLAN, *RIGHTS]), 0
     for number, batches in choice.plans(before):
         path = f"attempts/{attempt.name}-plan-{number:06d}.parquet"
-        with filesystem.create(own.crawl.path(path)) as sink, pq.ParquetWriter(sink, PLAN) as writer:
+        with filesystem.create(own.crawl.path(path)) as sink, pq.ParquetWriter(sink, planned) as writer:
             for batch in batches:
-                writer.write_table(batch)
+                writer.write_table(rights.of(batch))
         source = own.job.sources[number]
         if room < source.bytes:
             groups.append([])

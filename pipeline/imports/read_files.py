@@ -6,10 +6,10 @@ from typing import Any
 
 import apache_beam as beam
 
-from ...transforms.archives.choose import PLAN
+from ...transforms.archives.answers import reply_of
 from ...transforms.archives.reader import Record, read_records
 from ...transforms.archives.sources import Source
-from ...transforms.archives.visits import reply_of, robots_of, visit_of
+from ...transforms.archives.visits import robots_of, visit_of
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.pieces import find_leftovers
 from ...transforms.exchange.stage_progress import StageProgress
@@ -94,7 +94,7 @@ class _ReadFn(beam.DoFn):
 
 def _planned(root: str, path: str) -> Iterator[dict[str, Any]]:
     with open_parquet(root, path) as file:
-        for batch in file.iter_batches(_PLANNED, columns=PLAN.names):
+        for batch in file.iter_batches(_PLANNED):
             yield from batch.to_pylist()
 
 

@@ -23,6 +23,7 @@ class ScanStep:
     scope: CrawlScope  # of the captures that are imported
     files: Sequence[tuple[Source, str]]  # with the paths of the results, below the crawl directory
     head_bytes: int
+    robot: str
     stop_file: str
     now: datetime
 
@@ -39,6 +40,7 @@ class _ScanFn(beam.DoFn):
             kinds_of(scope.kinds).media_types,
             self._step.now,
             self._step.head_bytes,
+            self._step.robot,
         )
 
     def process(self, file: tuple[tuple, str]) -> None:

@@ -106,12 +106,19 @@ def _times(found: Status) -> Iterator[str]:
         first, last = _time(found.first_step_at), _time(found.last_step_at)
         yield f"first step {first}, last {last}; {size(found.bytes)} in tables"
     if found.fetch_seconds:
-        requests, visits = count_requests(found.outcomes), sum(found.outcomes.values())
+        requests, visits = _requests(found), sum(found.outcomes.values()) - found.imported
         rate = f"{requests / found.fetch_seconds:.1f}/s"
         without = f"; {counted(visits - requests, 'visit')} without a request" if visits > requests else ""
         yield f"fetching: {counted(requests, 'request')} in {duration(found.fetch_seconds)}, {rate}{without}"
+    if found.imported:
+        yield f"imported: {counted(found.imported, 'visit')}"
     if found.limits:
         yield _line("limits of pages", found.limits)
+
+
+def _requests(found: Status) -> int:
+    """The requests of the crawl itself: an import sends none, and each of its visits has an answer."""
+    return count_requests(found.outcomes) - found.imported
 
 
 def _due(found: Status) -> Iterator[str]:
@@ -137,7 +144,7 @@ def _go_on(found: Status) -> str:
     if found.running:
         return f"wait, or stop {_process(found.running)}; another crawl is refused until it ends"
     crawl = f"beamtrawl crawl {directory}"
-    most, visits = found.limits.get("max_pages"), count_requests(found.outcomes)
+    most, visits = found.limits.get("max_pages"), _requests(found)
     if found.next_step.step == "update":
         return crawl
     if found.due + found.later and most and visits >= most:

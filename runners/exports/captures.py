@@ -4,20 +4,29 @@ import dataclasses
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
+from ...transforms.indexing.write_segment import without_passages
 from ...transforms.outcomes import Outcome
 from ...transforms.parsing import robots_meta
 from ...transforms.sql_views import connect
 from ...transforms.tables.schemas import ROBOTS, VISITS
+from ...transforms.tables.sitemap_terms import PROBE
 from ...transforms.tables.table_files import TableFile, conform, open_parquet, read_table, round_of
 
 _BATCH = 64  # visits in memory, with their bodies
 _GROUP = 500_000  # visits whose documents are looked up together, by key
+
+
+class Entry(NamedTuple):
+    """A page in a list that readers search."""
+
+    title: str
+    text: str  # what may be quoted of its main text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,11 +37,14 @@ class Capture:
     noarchive: bool  # whether its page asks not to be shown from a copy
     text: str | None  # main text; None if it gave no new document
     outlinks: tuple[tuple[str, str], ...]  # URL and kind
+    entry: Entry | None = None  # None if it gave no new document, or one that must not be found by searches
 
 
 def captures(crawl: CrawlDir, manifests: Sequence[Manifest], robot: str) -> Iterator[Capture]:
     """All answers, oldest round first; in memory are a few bodies, and the keys of a group of visits.
 
+    Probes are left out: no page links their URLs, and a reader of the archive could not tell what a host answers to
+    them from its pages.
     The robots.txt files of a few rounds come before the visits of these.
     """
     robots_files = deque(sorted(files_of(manifests, "robots"), key=lambda file: round_of(file.path)))
@@ -45,11 +57,22 @@ def captures(crawl: CrawlDir, manifests: Sequence[Manifest], robot: str) -> Iter
                 yield from _robots(crawl, robots_files.popleft())
             found = _lookup(tables, keys(crawl, files))
             for row in _rows(crawl, files):
-                noarchive, text, links = next(found)
-                if row["status"] is not None:
+                noarchive, page, links = next(found)
+                if row["status"] is not None and row["kind"] != PROBE:
                     asked = [(h["name"], h["value"]) for h in row["headers"] or ()]
                     noarchive = bool(noarchive) or robots_meta.from_headers(asked, robot).noarchive
-                    yield Capture(row, noarchive, text, tuple((link["url"], link["kind"]) for link in links or ()))
+                    text = page["text"] if page else None
+                    outlinks = tuple((link["url"], link["kind"]) for link in links or ())
+                    yield Capture(row, noarchive, text, outlinks, _entry(page) if page else None)
+
+
+def _entry(page: dict[str, Any]) -> Entry | None:
+    if page["noindex"] or page["search"] is False:
+        return None
+    is_quoted = page["max_snippet"] is None
+    return Entry(
+        page["title"] or "", without_passages(page["text"] or "", page["nosnippet"] or ()) if is_quoted else ""
+    )
 
 
 def _robots(crawl: CrawlDir, file: TableFile) -> Iterator[Capture]:
@@ -90,8 +113,8 @@ def _rows(crawl: CrawlDir, files: Iterable[TableFile]) -> Iterator[dict[str, Any
                 yield from conform(pa.Table.from_batches([batch]), VISITS).to_pylist()
 
 
-def _lookup(tables: duckdb.DuckDBPyConnection, keys: pa.Table) -> Iterator[tuple[bool | None, str | None, Any]]:
-    """For each key in order: `noarchive` of its page at that time, its new text, its links."""
+def _lookup(tables: duckdb.DuckDBPyConnection, keys: pa.Table) -> Iterator[tuple[bool | None, Any, Any]]:
+    """For each key in order: `noarchive` of its page at that time, its new document, its links."""
     tables.register("keys", keys)
     for batch in tables.sql(_LOOKUP).to_arrow_reader(_BATCH):
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
@@ -103,13 +126,16 @@ WITH state AS (
     FROM keys ASOF LEFT JOIN (SELECT url, round, noarchive FROM documents) d
     ON keys.url = d.url AND keys.round >= d.round
 ), found AS (
-    SELECT number, first(text) AS text
+    SELECT number, first({
+        'title': title, 'text': text, 'noindex': noindex, 'search': search,
+        'max_snippet': max_snippet, 'nosnippet': nosnippet
+    }) AS page
     FROM keys JOIN documents USING (url, round) GROUP BY number
 ), outlinks AS (
     SELECT number, list({'url': target_url, 'kind': kind} ORDER BY target_url, kind) AS links
     FROM keys JOIN links ON source_url = url AND links.round = keys.round GROUP BY number
 )
-SELECT state.noarchive, found.text, outlinks.links
+SELECT state.noarchive, found.page, outlinks.links
 FROM keys LEFT JOIN state USING (number) LEFT JOIN found USING (number) LEFT JOIN outlinks USING (number)
 ORDER BY number
 """

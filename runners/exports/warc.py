@@ -1,11 +1,12 @@
 """Writes an archive: WARC files of limited size, and their index. The only module that needs warcio."""
 
+import contextlib
 import dataclasses
 import io
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from warcio.recordloader import ArcWarcRecord
 from warcio.statusandheaders import StatusAndHeaders
@@ -29,6 +30,7 @@ class Counts:
     revisits: int = 0
     parts: int = 0
     bytes: int = 0
+    pages: int = 0  # in the list of a WACZ
 
 
 class WarcInfo(NamedTuple):
@@ -38,18 +40,48 @@ class WarcInfo(NamedTuple):
     crawl_toml: str  # the settings without secrets
 
 
+class Output(Protocol):
+    """A file that is being written, once, from its beginning."""
+
+    size: int
+
+    def write(self, data: bytes, /) -> Any: ...
+    def __enter__(self) -> Any: ...
+    def __exit__(self, *error: Any) -> Any: ...
+
+
 def write_archive(
     found: Iterator[Capture], index: ArchiveIndex, out: Drafts, info: WarcInfo, max_bytes: int, now: datetime
 ) -> Counts:
-    """Write the captures to files `part-00000.warc.gz` …, their texts to `part-00000.warc.wet.gz` …, and the index.
+    """Write the captures as `write_parts` does, their texts to `part-00000.warc.wet.gz` …, and the index.
 
-    A file ends after the capture that reaches `max_bytes`. Each record is compressed on its own. The texts have files
-    of their own because replay tools take any record with a URL for an answer.
+    The texts have files of their own because replay tools take any record with a URL for an answer.
+    """
+    counts = write_parts(found, index, out.create, info, max_bytes, now, texts=True)
+    with out.create(INDEX) as sink:
+        for line in index.lines():
+            sink.write(line)
+    return counts
+
+
+def write_parts(
+    found: Iterator[Capture],
+    index: ArchiveIndex,
+    create: Callable[[str], Output],
+    info: WarcInfo,
+    max_bytes: int,
+    now: datetime,
+    texts: bool = False,
+) -> Counts:
+    """Write the captures to files `part-00000.warc.gz` …, one after the other, and put them into the index.
+
+    A file ends after the capture that reaches `max_bytes`. Each record is compressed on its own.
     """
     counts, about = Counts(), warcinfo(info)
     first = next(found, None)
     while first is not None:
-        with _Part(out, counts.parts, about, now) as part:
+        with _Part(create, counts.parts, texts) as part:
+            part.begin(about, now)
             for capture in itertools.chain([first], found):
                 original = index.original(capture)
                 for record in records(capture, original, info.identity):
@@ -61,11 +93,8 @@ def write_archive(
                 if part.answers.size >= max_bytes:
                     break
         counts.parts += 1
-        counts.bytes += part.answers.size + part.texts.size
+        counts.bytes += part.size
         first = next(found, None)
-    with out.create(INDEX) as sink:
-        for line in index.lines():
-            sink.write(line)
     return counts
 
 
@@ -104,33 +133,48 @@ class _Block(StatusAndHeaders):
 
 
 class _Part:
-    """The two files of a part: answers, and their texts."""
+    """The files of a part: answers, and their texts if they are asked for."""
 
-    def __init__(self, out: Drafts, number: int, info: bytes, now: datetime) -> None:
-        self.answers = _File(out, f"part-{number:05d}.warc.gz", info, now)
-        self.texts = _File(out, f"part-{number:05d}.warc.wet.gz", info, now)
+    def __init__(self, create: Callable[[str], Output], number: int, texts: bool) -> None:
+        self.answers = _File(create, f"part-{number:05d}.warc.gz")
+        self._texts = _File(create, f"part-{number:05d}.warc.wet.gz") if texts else None
+
+    def begin(self, info: bytes, now: datetime) -> None:
+        """Write what the files say of their crawl, first of all."""
+        self.answers.begin(info, now)
+        if self._texts:
+            self._texts.begin(info, now)
+
+    @property
+    def size(self) -> int:
+        return self.answers.size + (self._texts.size if self._texts else 0)
 
     def write(self, record: Record) -> tuple[str, int, int]:
         """Write a record; returns its file, offset and length."""
-        return (self.texts if record.type == "conversion" else self.answers).write(record)
+        if record.type != "conversion":
+            return self.answers.write(record)
+        return self._texts.write(record) if self._texts else ("", 0, 0)
 
     def __enter__(self) -> "_Part":
         return self
 
     def __exit__(self, *error: Any) -> None:
-        with self.answers.sink, self.texts.sink:
+        with self.answers.sink, self._texts.sink if self._texts else contextlib.nullcontext():
             pass
 
 
 class _File:
     """A WARC file, which starts with a warcinfo record."""
 
-    def __init__(self, out: Drafts, name: str, info: bytes, now: datetime) -> None:
+    def __init__(self, create: Callable[[str], Output], name: str) -> None:
         self.name = name
-        self.sink = out.create(name)
+        self.sink = create(name)
         self._writer = WARCWriter(self.sink, gzip=True, warc_version="1.1")
-        self._info_id = record_id(name, now, "warcinfo")
-        fields = (("WARC-Filename", name), ("WARC-Date", warc_date(now)))
+        self._info_id = ""
+
+    def begin(self, info: bytes, now: datetime) -> None:
+        self._info_id = record_id(self.name, now, "warcinfo")
+        fields = (("WARC-Filename", self.name), ("WARC-Date", warc_date(now)))
         self.write(Record("warcinfo", self._info_id, fields, "application/warc-fields", body=info))
 
     @property

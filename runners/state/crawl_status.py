@@ -18,7 +18,7 @@ from ...transforms.directory.waiting import waiting_by_reason
 from ...transforms.files.store import Space
 from ...transforms.frontier.excluded import NotRequested
 from ...transforms.indexing.live_segments import live_index
-from ...transforms.outcomes import Outcome, count_requests
+from ...transforms.outcomes import IMPORTED, Outcome, count_requests
 from ...transforms.parsing.registry import PARSE_ERRORS
 from ...transforms.settings import Alarms, Limits, Settings, settings_digest
 from ...transforms.tables.newest import newest
@@ -91,7 +91,8 @@ class Status:
     disk_free: int | None  # bytes on the disk of the directory; None: unknown, as on a store
     first_step_at: float  # POSIX time of the start of the first step
     last_step_at: float  # POSIX time of the last commit
-    fetch_seconds: float  # of all fetch steps
+    fetch_seconds: float  # of all fetch steps that sent requests
+    imported: int  # visits that archives gave, without a request
     bytes: int  # of the files of tables
     limits: dict[str, int]  # of pages that are set, by name: max_pages, max_pages_per_round, max_pages_per_host
     blocks: list[Block]  # oldest first
@@ -248,10 +249,12 @@ def _waits(
 
 def _totals(manifests: Sequence[Manifest]) -> dict[str, Any]:
     """The fields of `Status` about all steps and files."""
+    fetching = [m for m in manifests if m.step == "fetch" and IMPORTED not in m.counters]
     return {
         "tables": {name: sum(file.rows for file in files_of(manifests, name)) for name in TABLES},
         "bytes": sum(file.bytes for name in TABLES for file in files_of(manifests, name)),
-        "fetch_seconds": round(sum(m.seconds for m in manifests if m.step == "fetch"), 3),
+        "fetch_seconds": round(sum(m.seconds for m in fetching), 3),
+        "imported": sum(m.counters.get(IMPORTED, 0) for m in manifests),
         "first_step_at": min((moment(m.started_at).timestamp() for m in manifests if m.started_at), default=0.0),
         "last_step_at": max((moment(m.ended_at).timestamp() for m in manifests if m.ended_at), default=0.0),
     }

@@ -9,17 +9,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ...transforms.indexing.analysis import is_unspaced, words_of
-from ...transforms.sections.section import TOP, Place, from_text, place, url_of
+from ...transforms.sections.section import TOP, Place, Section, from_text, place, url_of
 from ..index.cache import Cache
 from ..index.patterns import is_pattern, prefix
 from ..index.postings import Unit
 from ..index.scored import Scored
-from ..index.segment import HitFacts, StoredDocument, StoredTexts
+from ..index.segment import HitFacts, StoredDocument
 from ..index.segments import Corpus
 from ..query.parse import Query
 from ..results.beginnings import without_contents, without_title
 from ..results.form_matches import Forms, Match, Text, kept, matches_of
 from ..results.hits import Explanation, Hit, Part
+from ..results.named_sections import named_section
 from ..results.snippets import MAX_SCANNED_CHARACTERS, MAX_SEARCHED, WIDTH, Snippet, cut, passage, searchable
 from .answer import Candidate, Terms
 
@@ -31,6 +32,8 @@ MAX_CACHED_SNIPPETS = 2_000
 
 MAX_CACHED_TEXTS = 16 << 20
 """Characters of the texts that are kept as they are searched for passages."""
+
+_AFTER_HEADING = 1_000  # characters of a section that a query names, of which the snippet is taken
 
 
 class ShownText(NamedTuple):
@@ -163,18 +166,22 @@ def _shown(document: StoredDocument, text: Text, forms: Forms) -> ShownText:
         searched, found = (text, in_contents) if in_contents.matches else (searched, found)
     if limit is not None:
         return ShownText(cut(found.snippet, limit), TOP, ())
-    return ShownText(found.snippet, *_section(document.texts, searched, found.matches, forms))
+    whole, sections = document.texts["text"] or "", from_text(document.texts["sections"] or "")
+    title = document.texts["title"] or ""
+    in_title = {word for _, _, word in matches_of(Text(title), forms.probes, 0, len(title))}
+    words = {word for _, _, word in found.matches}
+    if not sections or words <= in_title:
+        return ShownText(found.snippet, TOP, ())
+    if named := named_section(sections, whole, forms, in_title, len(words | in_title)):
+        after = whole[named.offset : named.offset + _AFTER_HEADING]
+        return ShownText(passage(Text(after), forms, width).snippet, *_path(sections, named, whole))
+    return ShownText(found.snippet, *_section(whole, sections, searched, found.matches))
 
 
 def _section(
-    texts: StoredTexts, searched: Text, matches: Sequence[Match], forms: Forms
+    text: str, sections: Sequence[Section], searched: Text, matches: Sequence[Match]
 ) -> tuple[Place, tuple[str, ...]]:
-    """The section with the most of the matches in a passage, and its path; the top if the title has all their words."""
-    text, sections = texts["text"] or "", from_text(texts["sections"] or "")
-    title = texts["title"] or ""
-    in_title = {word for _, _, word in matches_of(Text(title), forms.probes, 0, len(title))}
-    if not sections or in_title.issuperset(word for _, _, word in matches):
-        return TOP, ()
+    """The section with the most of the matches in a passage, and its path."""
     is_cut = len(text) > MAX_SEARCHED
     before = text.find(searched.text) if is_cut else len(text.rstrip()) - len(searched.text)  # characters left out
     begins = [section.offset for section in sections]
@@ -182,8 +189,12 @@ def _section(
     number = numbers.most_common(1)[0][0]
     if not number:
         return TOP, ()
-    found = place(sections, sections[number - 1].offset)
-    return found, tuple(filter(None, (section.heading(text) for section in found.path)))
+    return _path(sections, sections[number - 1], text)
+
+
+def _path(sections: Sequence[Section], section: Section, text: str) -> tuple[Place, tuple[str, ...]]:
+    found = place(sections, section.offset)
+    return found, tuple(filter(None, (above.heading(text) for above in found.path)))
 
 
 def _hit(

@@ -37,6 +37,7 @@ class Weighting(NamedTuple):
     names: float  # the largest bonus of a term in the names of a page, relative to a score of 1
     phrase: float  # the weight of a phrase relative to a word of the same document frequency; its words count too
     pair: float  # the same for two words in a row that are in a row in the title
+    section: float  # the same for words that are the whole name of a section, in links to it
 
 
 WEIGHTING = Weighting(
@@ -46,6 +47,7 @@ WEIGHTING = Weighting(
     names=1.0,
     phrase=0.5,
     pair=0.25,
+    section=0.5,
 )
 """Settled on public test collections and known items: docs/decisions/weights.md."""
 

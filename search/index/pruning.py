@@ -81,7 +81,7 @@ def best(units: Sequence[Weighted], found: Mask, most: int, deadline: Deadline) 
     docs = _likely(ascending, found, most)
     scores = scores_of(units, docs)
     least = threshold(scores, most)
-    if least <= 0 or len(units) > MAX_UNITS:
+    if least <= 0 or len(ascending) > MAX_UNITS:
         docs = highest(all_scores(units, len(found), deadline), found, most)
         return docs, scores_of(units, docs)
     before = _bounds_before(ascending)

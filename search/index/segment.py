@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...transforms.files import filesystem
+from ...transforms.indexing.analysis import is_name
 from ...transforms.indexing.invert import OWN_FIELDS, Inverted
 from ...transforms.indexing.read_segment import decode
 from ...transforms.indexing.term_forms import stemmed_as
@@ -130,7 +131,10 @@ class Segment:
         phrases = [unit for unit in units if isinstance(unit, tuple) and len(unit) > 1]
         calls: list[Callable[[], Mapping[Unit, Postings]]] = []
         if words or terms:
-            calls += [functools.partial(part.look_up, words, terms) for part in self._terms]
+            own = [word for word in words if not is_name(word)]
+            calls += [
+                functools.partial(part.look_up, own if part is self._own else words, terms) for part in self._terms
+            ]
         if phrases:
             calls.append(functools.partial(self._phrases, phrases))
         return calls

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ...transforms.indexing.analysis import is_further, is_pair
+from ...transforms.indexing.analysis import is_further, is_name, is_pair
 from . import bm25f
 from .cache import Cache
 from .copies import find_copies
@@ -261,6 +261,8 @@ class Corpus:
         weight = bm25f.inverse_document_frequency(self.documents, len(postings.docs))
         if not isinstance(unit, str):
             weight *= self._weighting.phrase
+        elif is_name(unit):
+            weight *= self._weighting.section
         elif is_pair(unit):
             weight *= self._weighting.pair
         scores = np.empty(len(postings.docs), np.float32)

@@ -22,7 +22,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ...transforms.indexing.analysis import STOP_WORDS, identifiers, is_further, is_overlapping, pairs, tokens
+from ...transforms.indexing.analysis import (
+    STOP_WORDS,
+    identifiers,
+    is_further,
+    is_overlapping,
+    names_within,
+    pairs,
+    tokens,
+)
 from ..index.patterns import is_pattern, pattern, with_beginnings
 from ..index.postings import Unit
 from .lexemes import FACT, FIELDS, FILTERS, Lexemes, as_text, lexemes
@@ -104,14 +112,15 @@ class Query(NamedTuple):
     exact: tuple[tuple[str], ...] = ()  # forms of a short query, scored beside their words
     pairs: tuple[str, ...] = ()  # of words in a row (`analysis.pairs`), scored where a title has them in a row
     exact_weight: int = 1
+    names: tuple[str, ...] = ()  # `analysis.names_within`, scored where links name a section so
     excludes: bool = False  # some documents, by NOT or a minus
     least_score: float = 0.0  # of a document that is found, relative to the best one
     notes: tuple[str, ...] = ()  # a sentence on each filter whose value cannot be used, which is taken as words
 
     @property
     def scoring(self) -> tuple[Unit, ...]:
-        """The words, phrases, exact forms and pairs."""
-        return (*self.words, *self.phrases, *self.exact, *self.pairs)
+        """The words, phrases, exact forms, pairs and names."""
+        return (*self.words, *self.phrases, *self.exact, *self.pairs, *self.names)
 
     def weight(self, unit: Unit) -> int:
         """The factor of a unit's score: a word counts as often as it occurs, an exact form by the query's language."""
@@ -153,6 +162,7 @@ def parse(
         _exact_forms(words, MAX_TERMS if has_tones else _MAX_EXACT),
         () if parser.is_long else tuple(dict.fromkeys(pair for _, pair in pairs(parser.in_order))),
         _VIETNAMESE_EXACT if has_tones else 1,
+        () if parser.is_long else tuple(dict.fromkeys(names_within(parser.in_order))),
         parser.excludes,
         parser.least_score,
         tuple(dict.fromkeys(parser.notes)),

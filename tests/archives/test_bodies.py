@@ -9,11 +9,11 @@ from pathlib import Path
 import brotli
 import pytest
 
+from beamtrawl.transforms.archives.answers import reply_of
 from beamtrawl.transforms.archives.digests import PayloadDigest
 from beamtrawl.transforms.archives.http_block import original_headers
 from beamtrawl.transforms.archives.reader import Record, read_records
 from beamtrawl.transforms.archives.sources import Source
-from beamtrawl.transforms.archives.visits import reply_of
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.outcomes import Outcome
 
@@ -40,7 +40,7 @@ def reply(path: Path, body: bytes, http: str = "", fields: str = "", digest: str
         (PAGE, ""),
         (CHUNKED, "Transfer-Encoding: chunked\r\n"),
         (PAGE, "Transfer-Encoding: chunked\r\n"),
-        (gzip.compress(PAGE), "Content-Encoding: gzip\r\n"),
+        (gzip.compress(PAGE, mtime=0), "Content-Encoding: gzip\r\n"),
         (zlib.compress(PAGE), "Content-Encoding: deflate\r\n"),
         (brotli.compress(PAGE), "Content-Encoding: br\r\n"),
         (PAGE, "Content-Encoding: gzip\r\n"),

@@ -21,6 +21,7 @@ ADMISSION = Admission(
     {"text/html"},
     NOW,
     65_536,
+    "beamtrawl",
 )
 OK = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 

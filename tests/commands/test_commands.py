@@ -107,6 +107,7 @@ def test_status(crawled: Path) -> None:
             "last_step_at",
             "first_step_at",
             "fetch_seconds",
+            "imported",
             "bytes",
             "limits",
         ),

@@ -120,6 +120,7 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "first_step_at": 0.0,
         "last_step_at": 0.0,
         "fetch_seconds": 0.0,
+        "imported": 0,
         "limits": {"max_pages_per_host": 10_000},
         "blocks": [],
         "blocked": 0,

@@ -27,7 +27,7 @@ HOME = "http://a.test/"
 
 def link(url, depth=1, *, kind="a", redirects=0, rejected=None, anchor=""):
     row = {"target_key": url_key(url), "target_url": url, "anchor": anchor, "rel": "", "kind": kind}
-    return row | {"depth": depth, "redirects": redirects, "rejected": rejected}
+    return row | {"depth": depth, "redirects": redirects, "rejected": rejected, "fragments": None}
 
 
 def page(url, links=(), *, score=1.0, text="text"):

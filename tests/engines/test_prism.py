@@ -19,6 +19,8 @@ from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.directory.table_runs import all_runs
 from beamtrawl.transforms.indexing.merge_policy import ALL
 from tests.engines.test_worker import SITES, hits
+from tests.imports.test_resume import job
+from tests.imports.test_resume import run as import_captures
 from tests.support.crawls import crawl, without_times
 from tests.support.web import Web
 
@@ -52,6 +54,16 @@ def test_rounds_ranking_and_compaction_on_prism_give_the_same_tables_and_index(
             assert thread.submit(rank_and_merge, tmp_path / name, chosen).result() == ["rank", "compact", "compact"]
     assert without_times(tmp_path / "prism") == without_times(tmp_path / "direct")
     assert hits(tmp_path / "prism") == hits(tmp_path / "direct")
+
+
+@pytest.mark.slow("foreign environments")
+def test_an_import_on_prism_gives_the_same_tables(tmp_path: Path) -> None:
+    location = ["--runner=PrismRunner", f"--prism_location={prism()}", "--prism_log_level=error"]
+    given = job(tmp_path, part=9)
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(import_captures, tmp_path / "prism", given, engine("direct", 1, location)).result()
+    import_captures(tmp_path / "direct", given)
+    assert without_times(tmp_path / "prism") == without_times(tmp_path / "direct")
 
 
 def rank_and_merge(path: Path, chosen: Engine) -> list[str]:

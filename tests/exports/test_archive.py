@@ -335,3 +335,12 @@ def test_the_robots_txt_of_a_round_comes_before_its_visits(tmp_path: Path) -> No
     urls = [capture.visit["url"] for capture in captures(found, found.manifests(), "bot")]
     assert sorted(urls) == sorted(f"http://{n}.test{path}" for n in (1, 2) for path in ("/", "/robots.txt"))
     assert urls.index("http://2.test/robots.txt") < urls.index("http://2.test/")
+
+
+def test_probes_are_in_no_archive(tmp_path: Path) -> None:
+    """A host answers a URL that the crawler has made up as if it were a page."""
+    visit = {"host": "a.test", "status": 200, "fetched_at": datetime(2026, 3, 1, tzinfo=UTC), "body": b"<p>hi"}
+    visits = [visit | {"url": f"http://a.test/{kind}", "kind": kind} for kind in (None, "probe", "requisite")]
+    found = commit_rows(tmp_path, "fetch", 1, {"visits": visits})
+    urls = [capture.visit["url"] for capture in captures(found, found.manifests(), "bot")]
+    assert urls == ["http://a.test/None", "http://a.test/requisite"]

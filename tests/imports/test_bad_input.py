@@ -13,7 +13,7 @@ from tests.support.crawls import rows
 
 
 def record(path: str, body: str = "<title>T</title><p>Some text.", type_: str = "text/html", **fields: str) -> bytes:
-    block = f"HTTP/1.1 200 OK\r\nContent-Type: {type_}\r\n\r\n{body}".encode()
+    block = f"HTTP/1.1 {fields.pop('Status', '200 OK')}\r\nContent-Type: {type_}\r\n\r\n{body}".encode()
     named = {"Type": "response", "Target-URI": f"http://a.test/{path}", "Date": "2025-01-02T03:04:05Z"} | fields
     head = "".join(f"WARC-{name}: {value}\r\n" for name, value in named.items())
     head += f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n"
@@ -59,6 +59,18 @@ def test_a_payload_digest_that_differs_is_an_outcome(tmp_path: Path) -> None:
     assert {name: row["outcome"] for name, row in found.items()} == {"a": "bad_response", "b": "fetched"}
     assert found["a"]["body"] == b"" and "payload digest sha1:" in found["a"]["error"]
     assert imported(tmp_path / "crawl", tmp_path / "a.warc.gz")["skipped"] == {"known": 2}
+
+
+def test_a_capture_whose_digest_differs_hides_no_older_one(tmp_path: Path) -> None:
+    lie = {"Payload-Digest": f"sha1:{hashlib.sha1(b'other').hexdigest()}", "Date": "2025-05-05T00:00:00Z"}
+    chunks = "5\r\n<p>ab\r\n0\r\n\r\n"
+    true = {"Payload-Digest": f"sha1:{hashlib.sha1(b'<p>ab').hexdigest()}"}
+    chunked = record("b", chunks, "text/html\r\nTransfer-Encoding: chunked", **true)
+    (tmp_path / "a.warc.gz").write_bytes(record("a", "<p>Good.") + record("a", **lie) + chunked + record("b", **lie))
+    assert imported(tmp_path / "crawl", tmp_path / "a.warc.gz")["skipped"] == {"older": 2}
+    found = {row["url"][-1]: (row["outcome"], row["body"]) for row in rows(tmp_path / "crawl", "visits")}
+    assert found == {"a": ("fetched", b"<p>Good."), "b": ("fetched", b"<p>ab")}
+    assert imported(tmp_path / "crawl", tmp_path / "a.warc.gz")["skipped"] == {"known": 4}
 
 
 def wacz(path: Path, members: dict[str, bytes], lies: str = "", package_lies: bool = False) -> Path:

@@ -6,6 +6,7 @@ from pathlib import Path
 import apache_beam as beam
 import pytest
 
+from beamtrawl.pipeline.attempt import Engine
 from beamtrawl.pipeline.control import StopSignal
 from beamtrawl.pipeline.imports.import_archives import Imported, Job, import_archives
 from beamtrawl.runners.engines.direct import DirectEngine
@@ -58,7 +59,7 @@ def job(folder: Path, part: int | None = None) -> Job:
     return Job(sources, [], part)
 
 
-def run(folder: Path, given: Job, engine: DirectEngine | None = None, observer: Silent | None = None) -> Imported:
+def run(folder: Path, given: Job, engine: Engine | None = None, observer: Silent | None = None) -> Imported:
     stop = observer._stop if isinstance(observer, Stopping) else StopSignal()
     chosen = engine or DirectEngine(1, [])
     return import_archives(

@@ -103,6 +103,11 @@ def test_nothing_waits_and_the_same_files_add_nothing(imported: Path, archive: P
     assert {row["state"] for row in states(imported).values()} <= {"fetched", "gone", "redirected"}
 
 
+def test_status_tells_imported_visits_from_requests(imported: Path) -> None:
+    said = beamtrawl("status", imported).out
+    assert f"imported: {len(rows(imported, 'visits'))} visits" in said and "fetching:" not in said
+
+
 def test_with_the_frontier_an_archive_is_continued_live(tmp_path: Path) -> None:
     first, out, folder = tmp_path / "first", tmp_path / "warc", tmp_path / "crawl"
     with Web({"a.test": SITE}) as web:

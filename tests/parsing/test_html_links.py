@@ -87,7 +87,7 @@ LINKS = {
 def test_links(html, links):
     parsed = parse_page(html.encode(), URL, "text/html", [], "")
     assert parsed is not None
-    assert [tuple(link) for link in parsed.links] == links
+    assert [tuple(link)[:4] for link in parsed.links] == links
 
 
 @pytest.mark.parametrize(
@@ -153,3 +153,31 @@ def test_srcset(value, expected):
 
 def test_examples_in_docstrings():
     assert doctest.testmod(html_links) == (0, 3)
+
+
+FRAGMENTS = {
+    "each section once, with its first text": (
+        "<a href=a#x></a><a href=a#x>X</a><a href=a#x>late</a>",
+        {A: {"x": "X"}},
+    ),
+    "several of a page, and none of the page itself": (
+        "<a href=a>A</a><a href=a#x>X</a><a href='a#%C3%A9'>E</a><a href=#y>Y</a><a href=page.html#z>Z</a>",
+        {A: {"x": "X", "é": "E"}},
+    ),
+    "no endorsement": ("<a href=a>A</a><a href=a#x rel='UGC nofollow'>buy</a>", {}),
+    "no id of a section": (f"<a href=a#>A</a><a href=a#:~:text=x>A</a><a href=a#{'x' * 201}>A</a>", {}),
+    "a huge one": (f"<a href=a#{'x' * 20_000}>A</a>", {}),
+    "no link of a person": ("<map><area href=a#x alt=2></map>", {}),
+}
+
+
+@pytest.mark.parametrize(("html", "expected"), FRAGMENTS.values(), ids=FRAGMENTS)
+def test_fragments_of_links(html, expected):
+    parsed = parse_page(html.encode(), URL, "text/html", [], "")
+    assert {link.url: dict(link.fragments) for link in parsed.links if link.fragments} == expected
+
+
+def test_so_many_fragments_are_kept():
+    html = "".join(f"<a href=a#{number}>x</a>" for number in range(html_links.MAX_FRAGMENTS + 10))
+    (link,) = parse_page(html.encode(), URL, "text/html", [], "").links
+    assert len(link.fragments) == html_links.MAX_FRAGMENTS

@@ -9,12 +9,15 @@ import pytest
 from beamtrawl.transforms.ranking import anchors, endorsements
 from beamtrawl.transforms.ranking.anchors import anchors_of, count_votes, is_direction, keep_specific
 from beamtrawl.transforms.ranking.endorsements import LINK_COLUMNS, current_links
+from beamtrawl.transforms.tables.schemas import LINKS
+
+PAGE = {"fragment": "", "is_section": False}  # a vote for a page as a whole
 
 
 def votes(**targets: int) -> pa.Table:
     """Votes of one host: so many targets for each anchor."""
     rows = [
-        {"host": "a.test", "folded": anchor, "target": target, "anchor": anchor.title()}
+        {"host": "a.test", "folded": anchor, "target": target, "anchor": anchor.title()} | PAGE
         for anchor, count in targets.items()
         for target in range(count)
     ]
@@ -27,13 +30,15 @@ def test_an_anchor_of_a_host_describes_three_pages_and_no_more():
 
 
 def test_a_host_that_uses_an_anchor_too_often_leaves_the_votes_of_others():
-    others = pa.Table.from_pylist([{"host": "b.test", "folded": "next", "target": 7, "anchor": "Next"}])
+    others = pa.Table.from_pylist([{"host": "b.test", "folded": "next", "target": 7, "anchor": "Next"} | PAGE])
     assert keep_specific(pa.concat_tables([votes(next=4), others])).to_pylist() == others.to_pylist()
 
 
 def test_the_thousand_anchors_of_most_hosts_are_kept():
-    rows = [{"host": "a.test", "folded": f"anchor {n}", "target": 0, "anchor": f"Anchor {n}"} for n in range(1_200)]
-    rows += [{"host": "b.test", "folded": "anchor 1199", "target": 0, "anchor": "anchor 1199"}]
+    rows = [
+        {"host": "a.test", "folded": f"anchor {n}", "target": 0, "anchor": f"Anchor {n}"} | PAGE for n in range(1_200)
+    ]
+    rows += [{"host": "b.test", "folded": "anchor 1199", "target": 0, "anchor": "anchor 1199"} | PAGE]
     ((first, *others), none) = anchors_of(count_votes(pa.Table.from_pylist(rows)), np.array([0, -1])).to_pylist()
     assert first == {"anchor": "Anchor 1199", "hosts": 2}
     assert len(others) == 999
@@ -61,11 +66,23 @@ def test_directions_are_no_votes(anchor, expected):
 def test_links_to_neighbours_do_not_endorse(rel, counts):
     row = dict.fromkeys(LINK_COLUMNS) | {"source_key": b"a", "target_key": b"b", "kind": "a", "round": 1, "rel": rel}
     links = pa.table(
-        {name: pa.array([value], None if value is not None else pa.string()) for name, value in row.items()}
+        {name: pa.array([value], None if value is not None else LINKS.field(name).type) for name, value in row.items()}
     )
-    links = links.set_column(LINK_COLUMNS.index("from_duplicate"), "from_duplicate", pa.array([False]))
     assert current_links(links).endorsing.num_rows == counts
 
 
 def test_examples():
     assert [doctest.testmod(module).failed for module in (anchors, endorsements)] == [0, 0]
+
+
+def test_sections_have_votes_of_their_own():
+    """An anchor of four sections names none of them, and still names the page; a host has one vote."""
+    names = ["DATABASES", "databases", *["Notes"] * 4, "Notes"]
+    fragments = ["db", "db", "a", "b", "c", "d", ""]
+    pages = endorsements.pages_of(pa.table({"key": [b"0", b"1"], "url": ["http://a.test/", "http://b.test/"]}))
+    counted = anchors.count_anchors(
+        np.zeros(7, np.int64), np.ones(7, np.int64), pa.chunked_array([names]), pa.chunked_array([fragments]), pages
+    )
+    assert anchors_of(counted, np.array([0, 1])).to_pylist() == [[], [{"anchor": "Notes", "hosts": 1}]]
+    of_sections = [{"fragment": "db", "anchor": "DATABASES", "hosts": 1}]
+    assert anchors.names_of(counted, np.array([0, 1, -1])).to_pylist() == [[], of_sections, []]

@@ -42,6 +42,7 @@ def corpus(seed, rounds):
             "media_type": pick.choice(["text/html", "text/plain", "application/pdf"]),
             "spam_score": pick.choice([None, 0.0, 0.25, 1.0]),
             "anchors": [some(2) for _ in range(pick.randint(0, 3))],
+            "names": [some(3) for _ in range(number % 3)],
             "link_rank": pick.choice([0.0, 0.5, 1.0, 30.0]),
             "fetched_at": day,
             "published_at": published,

@@ -35,7 +35,7 @@ def commit(crawl, round_, *segments, gone=(), korean_morphemes=False, row_postin
     for folder, rows in zip(folders, segments, strict=True):
         table = documents(*({"round": round_} | row for row in rows))
         write_segment(crawl.root, folder, table, korean_morphemes, row_postings)
-        if any("anchors" in row or "link_rank" in row for row in rows):
+        if any({"anchors", "names", "link_rank"} & row.keys() for row in rows):
             links[folder] = links_folder(folder, "test")
             _add_links(crawl.root, folder, links[folder], {row["url"]: row for row in rows}, row_postings)
     removals = {row["url"]: "replaced" for rows in segments for row in rows} | dict.fromkeys(gone, "gone")
@@ -49,9 +49,9 @@ def _add_links(root, folder, links, by_url, row_postings):
     with open_parquet(root, f"{folder}/{DOCS}") as file:
         docs = file.read(["url", "language"])
     rows = [by_url[url] for url in docs["url"].to_pylist()]
-    anchors = [row.get("anchors", []) for row in rows]
+    anchors, names = ([row.get(field, []) for row in rows] for field in ("anchors", "names"))
     ranks = [row.get("link_rank", 0.0) for row in rows]
-    write_links(root, links, docs["language"].to_pylist(), anchors, ranks, row_postings)
+    write_links(root, links, docs["language"].to_pylist(), anchors, ranks, row_postings, names)
 
 
 def indexed(path, *segments, korean_morphemes=False, row_postings=ROW_POSTINGS):

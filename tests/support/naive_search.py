@@ -5,7 +5,7 @@ import math
 
 from beamtrawl.search.query.lexemes import day
 from beamtrawl.search.query.parse import All, Any, Filter, Not, Phrase, Word, parse
-from beamtrawl.transforms.indexing.analysis import identifiers, pairs, tokens, word_class
+from beamtrawl.transforms.indexing.analysis import identifiers, is_name, name, pairs, tokens, word_class
 from beamtrawl.transforms.indexing.korean import ANALYSED
 from beamtrawl.transforms.indexing.term_forms import stemmed_as
 from beamtrawl.transforms.indexing.write_segment import url_text
@@ -15,7 +15,7 @@ FIELDS = ("title", "body", "headings", "url", "anchors")
 # The numbers of docs/ranking.md, and not those of the program: what is compared with them is held by them.
 WEIGHTS = {"title": 2.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0}
 B = {"title": 0.75, "body": 0.6, "headings": 0.75, "url": 0.75, "anchors": 0.75}
-K1, NAMES, PHRASE, PAIR = 1.2, 1.0, 0.5, 0.25
+K1, NAMES, PHRASE, PAIR, SECTION = 1.2, 1.0, 0.5, 0.25, 0.5
 LINKS, HALF_RANK, SPAM = 0.1, 10.0, 0.5
 FRESH, FRESH_DAYS = 0.05, 365.0
 
@@ -39,11 +39,15 @@ class Document:
             self.words["body"].append(ANALYSED)
         self.language = stemmed_as(row.get("language", "en"))
         self.pairs = [word_class(pair, self.language) for _, pair in pairs(tokens(texts["title"]))]
+        names = filter(None, (name(tokens(text)) for text in row.get("names") or ()))
+        self.names = [word_class(term, self.language) for term in names]
         self.identifiers = {field: identifiers(texts[field]) for field in FIELDS}
         self.classes = {field: [word_class(word, self.language) for word in self.words[field]] for field in FIELDS}
 
     def count(self, unit):
         """How often it has a word in any form, or a phrase, by field."""
+        if isinstance(unit, str) and is_name(unit):
+            return {"anchors": self.names.count(word_class(unit, self.language))}
         if isinstance(unit, str) and " " in unit:
             return {"title": self.pairs.count(word_class(unit, self.language))}
         if isinstance(unit, str) and "_" in unit:
@@ -141,7 +145,8 @@ class Naive:
             frequency += WEIGHTS[field] * count / relative
             names += WEIGHTS[field] * count / relative if field != "body" else 0
         idf = math.log(1 + (len(self.documents) - having + 0.5) / (having + 0.5))
-        weight = idf * (PHRASE if not isinstance(unit, str) else PAIR if " " in unit else 1)
+        kind = PHRASE if not isinstance(unit, str) else SECTION if is_name(unit) else PAIR if " " in unit else 1
+        weight = idf * kind
         return weight * (frequency * (K1 + 1) / (K1 + frequency) + NAMES * names / (K1 + names))
 
     def search(self, text):

@@ -13,9 +13,11 @@ from ..blocks.rules import Blocks
 from ..http.errors import RequestError
 from ..http.reply import Headers, Reply, outcome, wanted
 from ..outcomes import RETRIED, Outcome
+from ..robots import rules
+from ..robots.rules import Verdict
 from ..tables.schemas import KEY, TIME
 from ..urls.filters import UrlFilter
-from .http_block import read_answer_head
+from .answers import Skip, contradicts, head_of, reply_of
 from .reader import DamagedError, Record
 
 SCAN = pa.schema(
@@ -26,7 +28,7 @@ SCAN = pa.schema(
         ("host", pa.string()),
         ("fetched_at", TIME),
         ("is_robots", pa.bool_()),  # a robots.txt
-        ("is_failure", pa.bool_()),  # a temporary one, which replaces no page
+        ("is_failure", pa.bool_()),  # temporary, or a payload with another digest: it replaces no page
         ("depth", pa.int32()),
         ("referrer", pa.string()),
         ("elapsed_ms", pa.float64()),
@@ -34,6 +36,7 @@ SCAN = pa.schema(
         ("is_revisit", pa.bool_()),
         ("original_key", KEY),  # of a revisit: the URL whose payload it repeats
         ("original_at", TIME),
+        ("rights", pa.binary()),  # of a robots.txt: its body, if it says something about uses of content
     ]
 )
 """The captures in a file."""
@@ -63,14 +66,7 @@ class CaptureRow(TypedDict):
     is_revisit: bool
     original_key: bytes | None
     original_at: datetime | None
-
-
-class Skip(Exception):
-    """A record that is not imported: the name of the reason, and what is wrong with it if it is bad."""
-
-    def __init__(self, reason: str, problem: str = "") -> None:
-        super().__init__(reason)
-        self.reason, self.problem = reason, problem
+    rights: bytes | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,10 +78,11 @@ class Admission:
     types: Collection[str]  # media types that become documents
     now: datetime
     head_bytes: int  # of HTTP, at most
+    token: str  # of the robot
 
 
 def capture_of(record: Record, admission: Admission) -> CaptureRow:
-    """The capture in a record; raises Skip. Reads the head of the block only."""
+    """The capture in a record; raises Skip. It reads the block if there is a digest to compare, else its head."""
     if record.type not in ("response", "resource", "revisit"):
         raise Skip(record.type)
     url = _url(record.field("WARC-Target-URI"))
@@ -110,39 +107,42 @@ def capture_of(record: Record, admission: Admission) -> CaptureRow:
         "is_revisit": record.type == "revisit",
         "original_key": None,
         "original_at": None,
+        "rights": None,
     }
     if record.type == "revisit":
         return row | _original(record, url)  # type: ignore[return-value]  # a TypedDict
     try:
-        status, headers = head_of(record, admission.head_bytes)[:2]
+        if is_robots:
+            reply = reply_of(record, row["digest"], rules.MAX_BYTES, admission.head_bytes)
+            row["rights"] = _rights(reply, urls.origin(url), admission.token)
+            return row
+        head = head_of(record, admission.head_bytes)
     except RequestError as error:
         raise Skip("bad_http", error.text) from error
-    row["is_failure"] = _judged(url, status, headers, is_robots, admission.types) in RETRIED
+    is_temporary = _judged(url, *head[:2], admission.types) in RETRIED
+    row["is_failure"] = is_temporary or contradicts(record, head, row["digest"])
     return row
 
 
-def head_of(record: Record, head_bytes: int) -> tuple[int, Headers, bytes]:
-    """(status, headers, first bytes of the body) of a record; of a resource, what stands for them."""
-    declared = record.field("Content-Type")
-    if record.type == "resource":
-        return 200, [("Content-Type", declared)] if declared else [], b""
-    if not declared.lower().startswith("application/http"):
-        raise Skip("not_http")
-    return read_answer_head(record.read, head_bytes)
-
-
-def _judged(url: str, status: int, headers: Headers, is_robots: bool, types: Collection[str]) -> Outcome:
+def _judged(url: str, status: int, headers: Headers, types: Collection[str]) -> Outcome:
     """The outcome of an answer by its head."""
-    if is_robots:
-        if 300 <= status < 400:
-            raise Skip("robots_redirect")
-        return Outcome.FETCHED
     end = outcome(url, Reply(status, headers), conditional=False)
     if status in (304, 206) or status < 200:
         raise Skip("partial")
     if end is Outcome.FETCHED and not wanted(url, headers, types):
         raise Skip(Outcome.UNWANTED_TYPE)
     return end
+
+
+def _rights(reply: Reply, origin: str, token: str) -> bytes | None:
+    """The body of a robots.txt that says something about uses of content."""
+    if reply.failure is None and 300 <= reply.status < 400:  # type: ignore[operator]  # without a failure, there is one
+        raise Skip("robots_redirect")
+    verdict = rules.judge(None if reply.failure else reply.status)
+    if verdict is Verdict.UNREACHABLE:
+        raise Skip("robots_failure")
+    found = rules.parse(reply.body, token, origin) if verdict is Verdict.RULES else None
+    return reply.body if found and (found.usages or found.signal_lines) else None
 
 
 def _original(record: Record, url: str) -> dict[str, object]:

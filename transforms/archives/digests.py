@@ -34,6 +34,10 @@ class PayloadDigest:
             self._forms[1].update(data)
 
     @property
+    def is_understood(self) -> bool:
+        return self._promised is not None
+
+    @property
     def agrees(self) -> bool:
         return self._promised is None or self._promised in [form.digest() for form in self._forms]
 
@@ -43,5 +47,6 @@ def _decoded(name: str, value: str) -> bytes | None:
         if len(value) == _HEXADECIMAL[name]:
             return bytes.fromhex(value)
     with contextlib.suppress(binascii.Error, ValueError):
-        return base64.b32decode(value.upper().rstrip("=") + "=" * (-len(value.rstrip("=")) % 8))
+        found = base64.b32decode(value.upper().rstrip("=") + "=" * (-len(value.rstrip("=")) % 8))
+        return found if len(found) == _HEXADECIMAL[name] // 2 else None
     return None

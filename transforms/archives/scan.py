@@ -46,12 +46,15 @@ def scan_file(root: str, source: Source, path: str, admission: Admission) -> Non
                 scan.take(item)
                 if len(scan.rows) >= _BATCH + _KEPT:
                     writer.write_table(scan.cut(_KEPT))
+                elif scan.rights_bytes > _RIGHTS_BYTES:
+                    writer.write_table(scan.cut(0))
         scan.end()
         writer.write_table(scan.cut(0))
         writer.add_key_value_metadata(scan.metadata())
 
 
 _KEPT = 1_000  # rows that may still get facts
+_RIGHTS_BYTES = 16 << 20  # of robots.txt files in memory
 
 
 def read_scanned(root: str, path: str) -> Scanned | None:
@@ -73,6 +76,7 @@ class _Scan:
         self._facts, self._counts, self._troubles = Facts(), Counter[str](), list[Trouble]()
         self._last: tuple[Record, CaptureRow | None] | None = None
         self.rows: list[CaptureRow] = []
+        self.rights_bytes = 0
 
     def take(self, item: Record | Trouble) -> None:
         """Take a record, or what is wrong; it decides whether the record before it is whole."""
@@ -99,6 +103,7 @@ class _Scan:
             self._last = None
             if row and record.is_whole:
                 self.rows.append(row)
+                self.rights_bytes += len(row["rights"] or b"")
                 self._facts.expect(record.field("WARC-Record-ID"), row)
             elif row:
                 self._counts[DAMAGED] += 1
@@ -113,6 +118,7 @@ class _Scan:
         """The rows but for the last ones."""
         place = max(len(self.rows) - kept, 0)
         rows, self.rows = self.rows[:place], self.rows[place:]
+        self.rights_bytes = sum(len(row["rights"] or b"") for row in self.rows)
         return pa.Table.from_pylist(rows, schema=SCAN)
 
     def metadata(self) -> dict[str, Any]:

@@ -9,51 +9,11 @@ from ..outcomes import Outcome
 from ..robots.lookup import robots_row, start_search
 from ..robots.rules import MAX_BYTES
 from ..tables.schemas import RobotsRow, VisitRow
-from .captures import head_of
-from .digests import PayloadDigest
-from .http_block import decode_body, original_headers
-from .reader import DamagedError, Record
-
-
-def reply_of(record: Record, digest: str | None, body_bytes: int, head_bytes: int) -> Reply:
-    """The answer in a record, with its body decoded, and cut after `body_bytes`; `failure` says what is wrong with it.
-
-    `digest` is that of its payload, as the record, or a revisit of it, says.
-    """
-    status, headers, rest = head_of(record, head_bytes)
-    headers = original_headers(headers)
-    check, body = PayloadDigest(digest or ""), bytearray()
-    check.as_it_is(rest)
-    rests = [rest]
-
-    def read(size: int) -> bytes:
-        if rests:
-            return rests.pop()
-        data = record.read(size)
-        check.as_it_is(data)
-        return data
-
-    failure, error, is_cut = None, None, bool(record.field("WARC-Truncated"))
-    try:
-        decoded = decode_body(read, headers, body_bytes, body.extend, check.without_chunks)
-        while read(1 << 16):  # the digest is that of all bytes
-            pass
-        truncated = decoded.truncated or is_cut
-        if decoded.failure and not is_cut:
-            failure, error = decoded.failure.outcome, decoded.failure.text
-    except DamagedError as damage:
-        return Reply(status, headers, failure=Outcome.BAD_RESPONSE, error=str(damage))
-    if is_cut and not body:
-        failure, error = Outcome.TOO_LONG, "the archive has no byte of the body"
-    if not check.agrees:
-        failure, error = Outcome.BAD_RESPONSE, f"the payload digest {str(digest)[:80]} is not that of the record"
-    kept = b"" if failure else bytes(body)
-    address = record.field("WARC-IP-Address") or None
-    return Reply(status, headers, kept, truncated, address, failure=failure, error=error)
+from .rights import RIGHTS
 
 
 def visit_of(planned: dict[str, Any], reply: Reply | None, round_: int) -> VisitRow:
-    """The row of visits for a row of `choose.PLAN`; without a reply, the page has not changed."""
+    """The row of visits for a row of `choose.PLAN` with RIGHTS; without a reply, the page has not changed."""
     url = planned["url"]
     reply = reply or Reply(304)
     end = outcome(url, reply, conditional=reply.status == 304)
@@ -83,6 +43,7 @@ def visit_of(planned: dict[str, Any], reply: Reply | None, round_: int) -> Visit
         "discovered_round": round_ if planned["discovered_round"] is None else planned["discovered_round"],
         "digest_before": planned["digest_before"],
         "kind": None,
+        **{name: planned[name] for name in RIGHTS.names},
     }
 
 

@@ -1,6 +1,7 @@
 """Columns of the links that a batch of visits has found: distances, keys, and which of them become candidates."""
 
 import functools
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,6 +10,7 @@ import pyarrow.compute as pc
 
 from .. import urls
 from ..exchange.batch_schemas import LINK, NOT_FOLLOWED
+from ..parsing.html_links import Fragment
 from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, followed
 from ..tables.schemas import KEY, VisitRow
 from ..urls.filters import UrlFilter
@@ -36,9 +38,8 @@ def links_column(
         followed(link, page is not None and page.nofollow, kinds) for _, page, some in found for link in some
     ]
     counts = [len(some) for _, _, some in found]
-    target, anchor, rel, kind = (
-        pa.array(values, pa.string()) for values in (zip(*links, strict=True) if links else [()] * len(Link._fields))
-    )
+    *texts, fragments = zip(*links, strict=True) if links else [()] * len(Link._fields)
+    target, anchor, rel, kind = (pa.array(values, pa.string()) for values in texts)
     is_redirect = pc.equal(kind, "redirect").to_numpy(zero_copy_only=False)
     redirected = np.repeat([visit["redirects"] or 0 for visit, _, _ in found], counts)
     depth = np.repeat([visit["depth"] or 0 for visit, _, _ in found], counts) + ~is_redirect
@@ -47,8 +48,18 @@ def links_column(
     encoded = target.dictionary_encode()
     key = pa.array(map(key_of, encoded.dictionary.to_pylist()), KEY).take(encoded.indices)
     columns = [key, target, anchor, rel, kind, pa.array(depth, pa.int32()), pa.array(redirects, pa.int32()), rejected]
+    columns.append(_fragments(fragments))
     offsets = pa.array(np.cumsum([0, *counts]), pa.int32())
     return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays(columns, fields=list(LINK)))
+
+
+def _fragments(of_links: Sequence[Sequence[Fragment]]) -> pa.Array:
+    """The fragments of each link; null for most."""
+    ids, anchors = zip(*itertools.chain.from_iterable(of_links), strict=True) if any(of_links) else ((), ())
+    values = pa.StructArray.from_arrays([pa.array(part, pa.string()) for part in (ids, anchors)], ["id", "anchor"])
+    lengths = np.fromiter(map(len, of_links), np.int32, len(of_links))
+    offsets = pa.array(np.cumsum([0, *lengths]), pa.int32())
+    return pa.ListArray.from_arrays(offsets, values, mask=pa.array(lengths == 0))
 
 
 def _rejected(

@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 import pyarrow as pa
 
-from ..tables.schemas import DOCUMENTS, KEY, NEAR, SITEMAP, TIME, VISITS
+from ..tables.schemas import DOCUMENTS, KEY, LINKS, NEAR, SITEMAP, TIME, VISITS
 
 NOT_FOLLOWED = "not_followed"  # a link of a kind that is not followed: an image, a style sheet, …
 
@@ -20,6 +20,7 @@ LINK = pa.struct(
         ("depth", pa.int32()),
         ("redirects", pa.int32()),
         ("rejected", pa.string()),  # the rule that rejects the target; null: a candidate
+        ("fragments", LINKS.field("fragments").type),
     ]
 )
 

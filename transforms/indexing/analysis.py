@@ -67,6 +67,12 @@ STEMMERS = {
 }
 """The Snowball algorithm of each language that has one, by ISO 639-1 code."""
 
+MAX_NAME = 4
+"""Words of a name that is a term of its own; longer ones are found by their words."""
+
+MAX_NAMED = 8
+"""Words of a query in which names are looked for."""
+
 # Scripts in which accents are often omitted. In other scripts, marks distinguish words.
 _ACCENTED = re.compile("([a-zα-ωе])[\u0300-\u036f]+")
 _MAY_BE_ACCENTED = re.compile("[\u00c0-\u03ff\u0450-\u045f\u1e00-\u1fff]")
@@ -143,8 +149,34 @@ def is_unspaced(term: str) -> bool:
     return _OVERLAPPING.match(term) is not None and not _IN_CJK.match(term)
 
 
+def name(terms: Sequence[str]) -> str | None:
+    """The terms of a name as one further term, without stop words if others are left; None for a long name.
+
+    >>> name(tokens("The lists:foldl/3")), name(tokens("if"))
+    ('lists _ foldl _ 3 _ ', 'if _ ')
+    """
+    words = [term for term in terms if term not in STOP_WORDS] or terms
+    return _PAIR.join([*words, ""]) if 0 < len(words) <= MAX_NAME else None
+
+
+def names_within(terms: Sequence[str]) -> list[str]:
+    """The names (`name`) that may be in a query: of all its words in a row, but for stop words.
+
+    >>> names_within(tokens("the DATABASES setting"))
+    ['databases _ ', 'databases _ setting _ ', 'setting _ ']
+    """
+    words = [term for term in terms if term not in STOP_WORDS] or terms
+    starts = range(len(words) if len(words) <= MAX_NAMED else 0)
+    return [_PAIR.join([*words[i:j], ""]) for i in starts for j in range(i + 1, min(i + MAX_NAME, len(words)) + 1)]
+
+
+def is_name(term: str) -> bool:
+    """Whether a term is a `name`."""
+    return term.endswith(_PAIR)
+
+
 def is_pair(term: str) -> bool:
-    """Whether a term is one of `pairs`."""
+    """Whether a term is one of `pairs`, or a name."""
     return _PAIR in term
 
 

@@ -1,8 +1,9 @@
 """Writes the link data of an index segment: the anchors of the links to its documents, and their link rank.
 
 A segment is written before most of the links to its pages are found, and never changes. So link data has a folder of
-its own: `postings` and `forms` of the field `anchors`, and `docs` with `length_anchors` and `link_rank`, a row for each
-document of the segment, in its order. The newest folder of a segment is used.
+its own: `postings` and `forms` of the field `anchors`, which has the names of sections as further terms, and `docs`
+with `length_anchors` and `link_rank`, a row for each document of the segment, in its order. The newest folder of a
+segment is used.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,9 +13,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..tables.table_files import TableFile
+from .analysis import name, tokens
 from .invert import Inverted, invert
 from .segment_files import write_opening
-from .write_segment import DOCS, ROW_POSTINGS, with_lengths, write_terms
+from .write_segment import DOCS, ROW_POSTINGS, with_classes, with_lengths, write_terms
 
 MERGED = "merged"
 """The name of the link folders that a merge writes."""
@@ -32,13 +34,16 @@ def write_links(
     anchors: Sequence[Sequence[str]],
     link_ranks: npt.NDArray[np.float64],
     row_postings: int = ROW_POSTINGS,
+    names: Sequence[Sequence[str]] = (),
 ) -> list[TableFile]:
     """Write the link data of the documents of a segment, given in its order, and return the files.
 
-    `anchors` has the anchor texts of each document, one for each host that uses it; `link_ranks` are relative to the
-    mean of all pages.
+    `anchors` has the anchor texts of each document, one for each host that uses it, and `names` those of its sections;
+    `link_ranks` are relative to the mean of all pages.
     """
-    index = invert({"anchors": ["\n".join(texts) for texts in anchors]})
+    terms = [[(0, term) for text in texts if (term := name(tokens(text)))] for texts in names or [()] * len(anchors)]
+    further = {"anchors": with_classes(terms, languages)} if names else None
+    index = invert({"anchors": ["\n".join(texts) for texts in anchors]}, None, further)
     docs = with_lengths(pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index)
     return write_link_index(root, folder, languages, [index], docs, row_postings)
 

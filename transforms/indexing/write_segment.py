@@ -237,17 +237,23 @@ def _texts(documents: pa.Table) -> Mapping[str, list[str]]:
 
 def _pairs(titles: Sequence[str], languages: Sequence[str | None]) -> list[list[tuple[int, str]]]:
     """The pairs of each title with their places, as word classes of the document's language."""
-    found = [pairs(tokens(title)) for title in titles]
+    return with_classes([pairs(tokens(title)) for title in titles], languages)
+
+
+def with_classes(
+    found: Sequence[Sequence[tuple[int, str]]], languages: Sequence[str | None]
+) -> list[list[tuple[int, str]]]:
+    """Further terms of documents with their places, as word classes of each document's language."""
     stemmed = list(map(stemmed_as, languages))
     used: defaultdict[str, set[str]] = defaultdict(set)
-    for of_title, language in zip(found, stemmed, strict=True):
-        used[language].update(pair for _, pair in of_title)
+    for of_document, language in zip(found, stemmed, strict=True):
+        used[language].update(term for _, term in of_document)
     classes = {
         language: dict(zip(some, word_classes(list(some), language), strict=True)) for language, some in used.items()
     }
     return [
-        [(place, classes[language][pair]) for place, pair in of_title]
-        for of_title, language in zip(found, stemmed, strict=True)
+        [(place, classes[language][term]) for place, term in of_document]
+        for of_document, language in zip(found, stemmed, strict=True)
     ]
 
 

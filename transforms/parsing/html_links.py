@@ -5,16 +5,28 @@ import itertools
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from .. import urls
+from ..sections.section import usable_id
 from .html_tree import URL_ATTRIBUTES, Elements
 from .main_text import collapse
 
 MAX_LINKS = 20_000
 """Maximum number of links kept per page; the largest index pages have 8,000."""
 
+MAX_FRAGMENTS = 20_000
+"""Maximum number of links to sections kept per page; an index of names has some thousand."""
+
 MAX_ANCHOR = 200
 """Maximum number of characters kept of an anchor text, and of a rel."""
+
+
+class Fragment(NamedTuple):
+    """A section of a page that a link leads to."""
+
+    id: str  # the fragment, percent-decoded; at most `section.MAX_ID` characters
+    anchor: str  # the text of the first link to it
 
 
 class Link(NamedTuple):
@@ -24,6 +36,7 @@ class Link(NamedTuple):
     anchor: str  # its text, or the alternative text of an image; at most MAX_ANCHOR characters
     rel: str  # as written in the page
     kind: str  # a area frame iframe link alternate img form srcset object embed redirect canonical
+    fragments: tuple[Fragment, ...] = ()  # of `a` without nofollow: distinct ids, in the order of the page
 
 
 FOLLOWED_KINDS = frozenset({"a", "area", "frame", "iframe", "link", "redirect", "canonical"})
@@ -126,11 +139,12 @@ def srcset(value: str) -> Iterator[str]:
 def links(elements: Elements, url: str, base: str) -> list[Link]:
     """The http and https links of a page at a canonical URL, in document order, without those to itself.
 
-    `base` is the page's `base_url`. At most MAX_LINKS.
+    `base` is the page's `base_url`. At most MAX_LINKS, with at most MAX_FRAGMENTS fragments.
     """
     directory = _directory(base)
     targets: dict[str, str | None] = {}
     found: dict[tuple[str, str], Link] = {}
+    fragments: dict[str, tuple[str, str]] = {}  # the target and anchor of each reference to a section, as written
     for element, kind, as_given in itertools.islice(_references(elements), _MAX_REFERENCES):
         if as_given in targets:
             target = targets[as_given]
@@ -139,14 +153,39 @@ def links(elements: Elements, url: str, base: str) -> list[Link]:
         if target is None:
             continue
         rel = (element.get("rel") or "").strip()[:MAX_ANCHOR]
+        anchor = None  # read once, if at all
+        if "#" in as_given and kind == "a" and len(fragments) < MAX_FRAGMENTS and _endorses(rel):
+            known = fragments.get(as_given)
+            if known is None or not known[1]:
+                anchor = _anchor(element, kind)
+                fragments[as_given] = target, anchor
         earlier = found.get((target, kind))
         if earlier is None:
-            found[target, kind] = Link(target, _anchor(element, kind), rel, kind)
+            found[target, kind] = Link(target, _anchor(element, kind) if anchor is None else anchor, rel, kind)
             if len(found) == MAX_LINKS:
                 break
         elif not earlier.anchor or earlier.rel != rel:
             anchor = earlier.anchor or _anchor(element, kind)
             found[target, kind] = _followed_rather(earlier, earlier._replace(rel=rel))._replace(anchor=anchor)
+    return _with_fragments(found, fragments) if fragments else list(found.values())
+
+
+def _endorses(rel: str) -> bool:
+    return not rel or _UNENDORSED.isdisjoint(rel.lower().split())
+
+
+def _with_fragments(found: dict[tuple[str, str], Link], references: dict[str, tuple[str, str]]) -> list[Link]:
+    of_target: dict[str, dict[str, str]] = {}
+    for as_given, (target, anchor) in references.items():
+        id_ = as_given.partition("#")[2]
+        if "%" in id_:
+            id_ = unquote(id_) if len(id_) <= _REMEMBERED else ""
+        if id_ := usable_id(id_.rstrip(_BLANK)):
+            ids = of_target.setdefault(target, {})
+            ids[id_] = ids.get(id_) or anchor
+    for target, ids in of_target.items():
+        if link := found.get((target, "a")):  # none if the page has too many links
+            found[target, "a"] = link._replace(fragments=tuple(map(Fragment, ids, ids.values())))
     return list(found.values())
 
 

@@ -1,4 +1,4 @@
-"""Anchors that describe the targets of links: the votes of hosts for them.
+"""Anchors that describe the targets of links, pages or sections of them: the votes of hosts for them.
 
 Hosts, anchors and pages are numbers, whose order is that of the strings: a crawl has few distinct ones.
 """
@@ -24,35 +24,53 @@ ANCHORS = RANKS.field("anchors").type
 """The anchors of a page: each with the number of hosts that use it."""
 
 
-class Votes(NamedTuple):
-    """Votes: a row for each `host`, `folded` anchor and `target`; `anchor` is one of its spellings."""
+MAX_NAMES = 10_000
+"""The most anchors that are kept for the sections of a page: their names."""
 
-    rows: pa.Table  # `folded` and `anchor` are numbers in the arrays below
+NAMES = RANKS.field("names").type
+"""The anchors of the sections of a page: each with its section's `fragment` and the number of hosts that use it."""
+
+COUNTED = ["is_section", "target", "fragment", "anchor", "hosts"]
+"""The columns of counted votes; `fragment` is "" for pages."""
+
+_KEY = ["host", "folded", "target", "fragment"]
+_TEXTS = ("folded", "anchor", "fragment")
+
+
+class Votes(NamedTuple):
+    """Votes: a row for each `host`, `folded` anchor, `target` and `fragment`; `anchor` is one of its spellings.
+
+    `fragment` is that of a section of the target, or "" for the page as a whole.
+    """
+
+    rows: pa.Table  # _TEXTS are numbers in the arrays below; `is_section` says whether there is a fragment
     folded: pa.Array
     anchors: pa.Array
+    fragments: pa.Array
 
-    def spelled(self) -> pa.Table:
-        """The rows, with strings for `folded` and `anchor`."""
-        rows = self.rows
-        for name, texts in (("folded", self.folded), ("anchor", self.anchors)):
-            rows = rows.set_column(rows.column_names.index(name), name, texts.take(rows[name]))
+    def spelled(self, rows: pa.Table) -> pa.Table:
+        """Some of the rows, or what is counted of them, with strings."""
+        for name, texts in zip(_TEXTS, (self.folded, self.anchors, self.fragments), strict=True):
+            if name in rows.column_names:
+                rows = rows.set_column(rows.column_names.index(name), name, texts.take(rows[name]))
         return rows
 
 
-def count_anchors(sources: Longs, targets: Longs, anchors: pa.ChunkedArray, pages: Pages) -> pa.Table:
-    """The specific anchors of each page, in the form of `count_votes`, from all links that endorse pages."""
-    columns = {"host": pages.host_of[sources], "target": targets, "anchor": anchors}
+def count_anchors(
+    sources: Longs, targets: Longs, anchors: pa.ChunkedArray, fragments: pa.ChunkedArray, pages: Pages
+) -> pa.Table:
+    """The specific anchors of each page and section, as of `count_votes`, from all links that endorse pages."""
+    columns = {"host": pages.host_of[sources], "target": targets, "anchor": anchors, "fragment": fragments}
     votes = votes_of(pa.table(columns), pages)
-    counted = count_votes(keep_specific(votes.rows))
-    return counted.set_column(1, "anchor", votes.anchors.take(counted["anchor"]))
+    return votes.spelled(count_votes(keep_specific(votes.rows)))
 
 
 def votes_of(links: pa.Table, pages: Pages) -> Votes:
     """The votes of links.
 
-    `links` has the `host` of the source, the `target` as a number in `pages`, and the `anchor`, of all links to these
-    targets. A host has one vote for a page and an anchor, whatever the letter case. Anchors without letters or digits
-    and anchors that are the end of the target's URL are left out.
+    `links` has the `host` of the source, the `target` as a number in `pages`, the `fragment` and the `anchor`, of all
+    links to these targets. A host has one vote for a page or section and an anchor, whatever the letter case. Anchors
+    without letters or digits and anchors that are the end of the target's URL are left out.
     """
     codes, anchors = sorted_codes(links["anchor"])
     lower = pc.utf8_lower(anchors)
@@ -60,11 +78,12 @@ def votes_of(links: pa.Table, pages: Pages) -> Votes:
     describes = pc.and_not(pc.match_substring_regex(anchors, r"[\p{L}\p{N}]"), is_direction(lower))
     chosen = describes.to_numpy(zero_copy_only=False)[codes]
     codes, targets, hosts = codes[chosen], links["target"].to_numpy()[chosen], links["host"].filter(pa.array(chosen))
-    is_new = ~_is_address(codes, targets, lower, pages)
-    codes, targets, hosts = codes[is_new], targets[is_new], hosts.filter(pa.array(is_new))
-    rows = pa.table({"host": hosts, "folded": folded_codes[codes], "target": targets, "anchor": codes})
-    votes = rows.group_by(["host", "folded", "target"]).aggregate([("anchor", "min")])
-    return Votes(votes.rename_columns(["host", "folded", "target", "anchor"]), folded, anchors)
+    fragment_codes, fragments = sorted_codes(links["fragment"].filter(pa.array(chosen)))
+    columns = {"host": hosts, "folded": folded_codes[codes], "target": targets, "fragment": fragment_codes}
+    columns |= {"is_section": pc.not_equal(fragments, "").take(pa.array(fragment_codes)), "anchor": codes}
+    rows = pa.table(columns).filter(pa.array(~_is_address(codes, targets, lower, pages)))
+    votes = rows.group_by([*_KEY, "is_section"]).aggregate([("anchor", "min")])
+    return Votes(votes.rename_columns([*_KEY, "is_section", "anchor"]), folded, anchors, fragments)
 
 
 def is_direction(folded: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -77,32 +96,51 @@ def is_direction(folded: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArr
 
 
 def keep_specific(votes: pa.Table) -> pa.Table:
-    """The votes whose host uses the anchor for at most MAX_TARGETS targets. Needs all votes of a host and anchor."""
-    counts = votes.group_by(["host", "folded"]).aggregate([([], "count_all")])
-    few = counts.filter(pc.less_equal(counts["count_all"], MAX_TARGETS)).select(["host", "folded"])
-    return votes.join(few, ["host", "folded"], join_type="left semi")
+    """The votes whose host uses the anchor for at most MAX_TARGETS targets: pages, or sections for votes for these.
+
+    Needs all votes of a host and anchor.
+    """
+    of_anchor = ["host", "folded", "is_section"]
+    counts = votes.group_by(of_anchor).aggregate([([], "count_all")])
+    few = counts.filter(pc.less_equal(counts["count_all"], MAX_TARGETS)).select(of_anchor)
+    return votes.join(few, of_anchor, join_type="left semi")
 
 
 def count_votes(votes: pa.Table) -> pa.Table:
-    """`target`, `anchor` and `hosts`, the number of hosts that use it. Needs all votes for these targets.
+    """COUNTED: the number of hosts that use an anchor for a page or section. Needs all votes for these targets.
 
-    Sorted by target, then by hosts, most first.
+    Sorted: pages first, by target, then by hosts, most first.
     """
-    anchors = votes.group_by(["target", "folded"]).aggregate([("anchor", "min"), ([], "count_all")])
-    anchors = anchors.select(["target", "anchor_min", "count_all"]).rename_columns(["target", "anchor", "hosts"])
-    return anchors.sort_by([("target", "ascending"), ("hosts", "descending"), ("anchor", "ascending")])
+    counted = votes.group_by(["is_section", "target", "fragment", "folded"]).aggregate(
+        [("anchor", "min"), ([], "count_all")]
+    )
+    counted = counted.rename_columns({"anchor_min": "anchor", "count_all": "hosts"}).select(COUNTED)
+    order = [("is_section", "ascending"), ("target", "ascending"), ("hosts", "descending")]
+    return counted.sort_by([*order, ("anchor", "ascending"), ("fragment", "ascending")])
 
 
 def anchors_of(counted: pa.Table, targets: Longs) -> pa.ListArray:
     """ANCHORS of each target, most hosts first, at most MAX_ANCHORS of each; none for a target of -1."""
+    of_pages = counted.filter(pc.invert(counted["is_section"]))
+    return _of_targets(of_pages, targets, MAX_ANCHORS, ["anchor", "hosts"]).cast(ANCHORS)
+
+
+def names_of(counted: pa.Table, targets: Longs) -> pa.ListArray:
+    """NAMES of each target, most hosts first, at most MAX_NAMES of each; none for a target of -1."""
+    found = _of_targets(counted.filter(counted["is_section"]), targets, MAX_NAMES, ["fragment", "anchor", "hosts"])
+    return found.cast(NAMES)
+
+
+def _of_targets(counted: pa.Table, targets: Longs, most: int, columns: list[str]) -> pa.ListArray:
+    """Columns of the rows of each target, in their order, at most `most` of each."""
     column = counted["target"].to_numpy()
     firsts, ends = np.searchsorted(column, targets, "left"), np.searchsorted(column, targets, "right")
-    lengths = np.minimum(ends - firsts, MAX_ANCHORS)
+    lengths = np.minimum(ends - firsts, most)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     rows = np.repeat(firsts - offsets[:-1], lengths) + np.arange(offsets[-1])
-    found = counted.select(["anchor", "hosts"]).take(pa.array(rows)).combine_chunks()
-    values = pa.StructArray.from_arrays([_whole(found[name]) for name in found.column_names], found.column_names)
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values).cast(ANCHORS)
+    found = counted.select(columns).take(pa.array(rows)).combine_chunks()
+    values = pa.StructArray.from_arrays([_whole(found[name]) for name in columns], columns)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

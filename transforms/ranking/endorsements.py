@@ -14,7 +14,8 @@ ENDORSING_KINDS = ("a", "area")
 """Kinds of links that people follow."""
 
 LINK_COLUMNS = [
-    *("source_key", "source_url", "target_key", "target_url", "anchor", "rel", "kind", "round", "from_duplicate")
+    *("source_key", "source_url", "target_key", "target_url", "anchor", "rel", "kind", "round", "from_duplicate"),
+    "fragments",
 ]
 DOCUMENT_COLUMNS = ["url_key", "duplicate_of", "round"]
 
@@ -35,7 +36,7 @@ class Pages(NamedTuple):
 class CurrentLinks(NamedTuple):
     """The links found at the last visit of their source that count for ranking."""
 
-    endorsing: pa.Table  # source_key, target_key, anchor
+    endorsing: pa.Table  # source_key, target_key, anchor, fragment: "" is the page as a whole
     redirects: pa.Table  # source_key, target_key
 
 
@@ -86,10 +87,24 @@ def links_that_count(links: pa.Table, is_last: npt.NDArray[np.bool_]) -> Current
     counts = pc.and_not(counts, pc.match_substring_regex(pc.fill_null(links["rel"], ""), _NO_ENDORSEMENT))
     counts = pc.and_not(counts, pc.fill_null(links["from_duplicate"], False))
     is_redirect = pc.equal(kinds, "redirect")
-    chosen = links.select(["source_key", "target_key", "anchor"])
+    chosen = links.select(["source_key", "target_key", "anchor", "fragments"])
     endorsing, redirects = (chosen.filter(pa.array(mask.to_numpy() & is_last)) for mask in (counts, is_redirect))
-    anchors = pc.fill_null(endorsing["anchor"], "")
-    return CurrentLinks(endorsing.set_column(2, "anchor", anchors), redirects.drop_columns("anchor"))
+    return CurrentLinks(with_sections(endorsing), redirects.select(["source_key", "target_key"]))
+
+
+def with_sections(links: pa.Table) -> pa.Table:
+    """A row for each link to a page, and one for each section of it that the link leads to, by its `fragment`."""
+    ends = links.select(["source_key", "target_key"])
+    lists = links["fragments"].combine_chunks()
+    sections = lists.flatten()
+    of_pages = ends.append_column("anchor", pc.fill_null(links["anchor"], ""))
+    of_sections = ends.take(pc.list_parent_indices(lists)).append_column("anchor", sections.field("anchor"))
+    return pa.concat_tables(
+        [
+            of_pages.append_column("fragment", pa.repeat("", len(links))),
+            of_sections.append_column("fragment", sections.field("id")),
+        ]
+    )
 
 
 def duplicates(documents: pa.Table) -> pa.Table:

@@ -26,7 +26,12 @@ HOSTS = pa.schema([("host", pa.string()), ("pages", pa.int64())])
 HOST_LINKS = pa.schema([("source", pa.string()), ("target", pa.string()), ("links", pa.int64())])
 LINKED = pa.schema([("links", pa.int64()), ("hosts", pa.int64())])  # of each page, as in RANKS
 EDGES = pa.schema([("source", pa.int64()), ("target", pa.int64())])  # number, place; distinct, sorted by target
-ANCHORS = pa.schema([("target", pa.int64()), ("anchor", pa.string()), ("hosts", pa.int64())])
+ANCHORS = pa.schema(
+    [
+        *(("is_section", pa.bool_()), ("target", pa.int64()), ("fragment", pa.string())),
+        *(("anchor", pa.string()), ("hosts", pa.int64())),
+    ]
+)  # anchors.COUNTED
 
 _ROWS = pa.schema([LINKS.field(n) for n in endorsements.LINK_COLUMNS if not n.endswith("_url")])
 _VERSIONS = pa.schema([DOCUMENTS.field(name) for name in endorsements.DOCUMENT_COLUMNS])
@@ -34,13 +39,16 @@ _DUPLICATES = pa.schema([("url_key", KEY), ("duplicate_of", KEY)])
 _REDIRECTS = pa.schema([("source_key", KEY), ("target_key", KEY)])
 _KNOWN = pa.schema([("key", KEY)])
 _ALIASES = pa.schema([("key", KEY), ("representative", KEY)])
-_ENDORSING = pa.schema([("source_key", KEY), ("target_key", KEY), ("anchor", pa.string())])
-_ARRIVING = pa.schema([("source", pa.int64()), ("host", pa.string()), ("target_key", KEY), ("anchor", pa.string())])
+_TEXTS = [("anchor", pa.string()), ("fragment", pa.string())]
+_ENDORSING = pa.schema([("source_key", KEY), ("target_key", KEY), *_TEXTS])
+_ARRIVING = pa.schema([("source", pa.int64()), ("host", pa.string()), ("target_key", KEY), *_TEXTS])
 _VOTES = pa.schema(
     [
         ("host", pa.string()),
         ("folded", pa.string()),
         ("target", pa.int64()),
+        ("fragment", pa.string()),
+        ("is_section", pa.bool_()),
         ("anchor", pa.string()),
         ("partition", pa.int64()),
     ]
@@ -182,7 +190,7 @@ def _number_sources(links: Grouped, scratch: Scratch, partitions: int) -> Iterat
     table, pages = from_ipc(batches, _ENDORSING), read_pages(scratch, partition)
     numbers = pages.numbers(table["source_key"])
     hosts = pages.hosts.take(pa.array(pages.host_of[numbers]))
-    columns = [pa.array(places(partition, numbers)), hosts, table["target_key"], table["anchor"]]
+    columns = [pa.array(places(partition, numbers)), hosts, table["target_key"], table["anchor"], table["fragment"]]
     yield from split(pa.table(columns, schema=_ARRIVING), "target_key", partitions)
 
 
@@ -191,12 +199,13 @@ def _arrive(links: Grouped, scratch: Scratch, partitions: int) -> Iterator[Any]:
     partition, batches = links
     table, pages = from_ipc(batches, _ARRIVING), read_pages(scratch, partition)
     targets = pages.numbers(table["target_key"])
-    given = table.select(["source", "host", "anchor"]).append_column("target", pa.array(targets))
+    given = table.select(["source", "host", "anchor", "fragment"]).append_column("target", pa.array(targets))
 
     edges, hosts = (given.group_by([end, "target"]).aggregate([])["target"] for end in ("source", "host"))
     counts = [pa.array(np.bincount(column.to_numpy(), minlength=len(pages.urls))) for column in (edges, hosts)]
     scratch.write("linked", partition, pa.table(counts, schema=LINKED))
     between = pa.table({"source": table["host"], "target": pages.hosts.take(pa.array(pages.host_of[targets]))})
+    between = between.filter(pc.equal(table["fragment"], ""))
     host_links = between.group_by(["source", "target"]).aggregate([([], "count_all")])
     scratch.write("host_links", partition, host_links.rename_columns(HOST_LINKS.names))
 
@@ -206,7 +215,8 @@ def _arrive(links: Grouped, scratch: Scratch, partitions: int) -> Iterator[Any]:
     for source, rows in split_by(pairs, source_in):
         yield beam.pvalue.TaggedOutput("edges", (source, to_ipc(rows)))
 
-    votes = anchors.votes_of(given, pages).spelled()
+    found = anchors.votes_of(given, pages)
+    votes = found.spelled(found.rows)
     votes = votes.append_column("partition", pa.array(np.full(votes.num_rows, partition)))
     pairs_of_votes = zip(votes["host"].to_pylist(), votes["folded"].to_pylist(), strict=True)
     for number, rows in split_by(votes, [shard(f"{host} {anchor}", partitions) for host, anchor in pairs_of_votes]):

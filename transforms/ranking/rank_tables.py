@@ -9,11 +9,11 @@ from ..indexing.link_folders import write_links
 from ..indexing.write_segment import DOCS
 from ..tables.schemas import HOST_RANKS, RANKS
 from ..tables.table_files import TableFile, TableWriter, open_parquet
-from .anchors import ANCHORS, anchors_of
+from .anchors import ANCHORS, NAMES, anchors_of, names_of
 from .endorsements import Pages
 from .pagerank import Floats, Longs, distinct, harmonic_centrality, pagerank
 
-LINK_DATA = pa.schema([("link_rank", pa.float64()), ("anchors", ANCHORS)])
+LINK_DATA = pa.schema([("link_rank", pa.float64()), ("anchors", ANCHORS), ("names", NAMES)])
 """The link data of a document."""
 
 _ROW_GROUP = 10_000
@@ -42,6 +42,7 @@ def write_ranks(root: str, round_: int, pages: Pages, page_ranks: PageRanks, anc
             "links": page_ranks.links[part],
             "link_hosts": page_ranks.hosts[part],
             "anchors": anchors_of(anchors, np.arange(count)[part]),
+            "names": names_of(anchors, np.arange(count)[part]),
         }
         writer.write(pa.table(columns, RANKS))
     return writer.close()
@@ -67,7 +68,7 @@ def link_data(keys: pa.ChunkedArray, pages: Pages, ranks: Floats, anchors: pa.Ta
     """LINK_DATA of the documents with these keys; a document without links has rank 0 and no anchors."""
     numbers = pages.numbers(keys)
     link_ranks = np.append(ranks, 0.0)[numbers]  # -1, a page without links, takes the last
-    columns = [pa.array(link_ranks), anchors_of(anchors, numbers)]
+    columns = [pa.array(link_ranks), anchors_of(anchors, numbers), names_of(anchors, numbers)]
     return pa.table(columns, schema=LINK_DATA)
 
 
@@ -78,8 +79,11 @@ def add_links(root: str, segment: str, folder: str, links: pa.Table) -> list[Tab
     """
     with open_parquet(root, f"{segment}/{DOCS}") as file:
         languages = file.read(["language"])["language"].to_pylist()
-    anchors = [[a["anchor"] for a in given for _ in range(a["hosts"])] for given in links["anchors"].to_pylist()]
-    return write_links(root, folder, languages, anchors, links["link_rank"].to_numpy())
+    anchors, names = (
+        [[a["anchor"] for a in given for _ in range(a["hosts"])] for given in links[column].to_pylist()]
+        for column in ("anchors", "names")
+    )
+    return write_links(root, folder, languages, anchors, links["link_rank"].to_numpy(), names=names)
 
 
 def doc_keys(root: str, segment: str) -> pa.ChunkedArray:

@@ -29,6 +29,7 @@ class Links(NamedTuple):
     sources: Longs
     targets: Longs
     anchors: pa.ChunkedArray  # of dictionaries
+    fragments: pa.ChunkedArray  # of dictionaries: the section that is linked, or ""
 
 
 def read_sources(root: str, paths: Sequence[str], rows: int = _ROWS) -> Sources:
@@ -51,21 +52,25 @@ def read_endorsing(root: str, paths: Sequence[str], documents: pa.Table, known: 
     """
     pages = known.pages
     ends: list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]] = []
-    anchors, redirects = [], []
+    anchors, fragments, redirects = list[pa.Array](), list[pa.Array](), list[pa.Table]()
     columns = [name for name in endorsements.LINK_COLUMNS if not name.endswith("_url")]
     for part in _parts(root, paths, columns, rows):
         is_last = part["round"].to_numpy() == known.last[pages.numbers(part["source_key"])]
         found = endorsements.links_that_count(part, is_last)
         one, other = (pages.numbers(found.endorsing[f"{end}_key"]).astype(np.int32) for end in ("source", "target"))
         ends.append((one, other))
-        anchors.append(found.endorsing["anchor"].combine_chunks().dictionary_encode())
+        for column, parts in (("anchor", anchors), ("fragment", fragments)):
+            parts.append(found.endorsing[column].combine_chunks().dictionary_encode())
         redirects.append(found.redirects)
     aliases = pa.concat_tables([_REDIRECTS.empty_table(), *redirects])
     representative = endorsements.representatives(pages.keys, aliases, endorsements.duplicates(documents))
     sources, targets = (representative[np.concatenate([_NONE, *(pair[i] for pair in ends)])] for i in (0, 1))
     elsewhere = sources != targets
-    column = pa.chunked_array(anchors, pa.dictionary(pa.int32(), pa.string())).unify_dictionaries()
-    return Links(sources[elsewhere], targets[elsewhere], column.filter(pa.array(elsewhere)))
+    texts = (
+        pa.chunked_array(parts, pa.dictionary(pa.int32(), pa.string())).unify_dictionaries().filter(pa.array(elsewhere))
+        for parts in (anchors, fragments)
+    )
+    return Links(sources[elsewhere], targets[elsewhere], *texts)
 
 
 class _Distinct:

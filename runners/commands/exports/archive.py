@@ -5,6 +5,7 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from ....transforms.blocks.files import BlockFiles
 from ....transforms.directory.crawl_dir import CrawlDir
@@ -15,8 +16,11 @@ from ....transforms.settings import Settings, render, without_secrets
 from ...exports.archive_index import ArchiveIndex, chosen, index_line
 from ...exports.captures import Capture, captures
 from ...exports.output import whole_file, whole_folder
-from ...terminal.errors import Failure
+from ...terminal.errors import Failure, Usage
 from ...terminal.units import counted
+
+if TYPE_CHECKING:
+    from ...exports.warc import Counts
 
 _NOTHING = "nothing to export: the crawl has no answers yet; run beamtrawl crawl first"
 
@@ -24,7 +28,8 @@ _NOTHING = "nothing to export: the crawl has no answers yet; run beamtrawl crawl
 def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     warc = formats.add_parser("warc", help="a web archive: WARC files and their index", allow_abbrev=False)
     warc.add_argument("dir", metavar="DIR")
-    warc.add_argument("out", metavar="OUT", help="a new or empty folder")
+    warc.add_argument("out", metavar="OUT", help="a new or empty folder; with --wacz a file that ends in .wacz")
+    warc.add_argument("--wacz", action="store_true", help="one file, a WACZ, with a list of the pages and their texts")
     warc.add_argument(
         "--max-size", type=_megabytes, default=1000, metavar="MB", help="size at which a file ends; default: 1000"
     )
@@ -39,22 +44,35 @@ def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def export_warc(arguments: argparse.Namespace) -> None:
     """Write the answers as WARC files."""
+    if arguments.wacz != arguments.out.endswith(".wacz"):
+        raise Usage(f"{arguments.out}: --wacz writes one file, whose name ends in .wacz; without it, OUT is a folder")
     try:
-        from ...exports.warc import WarcInfo, write_archive  # noqa: PLC0415 - its library is optional
+        from ...exports.wacz import write_wacz  # noqa: PLC0415 - its library is optional
+        from ...exports.warc import WarcInfo, write_archive  # noqa: PLC0415
     except ImportError as error:
         raise Failure("export warc needs warcio; install it: pip install 'beamtrawl[warc]'") from error
     index = ArchiveIndex()
     found, settings = _captures(arguments, index)
     identity = Identity.of(settings.robot, kinds_of(tuple(settings.documents.kinds)).accept)
     info = WarcInfo(identity, render(without_secrets(settings)))
-    with whole_folder(arguments.out) as out, _reporting(index):
-        counts = write_archive(found, index, out, info, arguments.max_size * 1_000_000, datetime.now(UTC))
-        if not counts.responses + counts.revisits:
-            raise Failure(_NOTHING)
+    size, now = arguments.max_size * 1_000_000, datetime.now(UTC)
+    if arguments.wacz:
+        with whole_file(arguments.out) as sink, _reporting(index):
+            counts = _not_empty(write_wacz(found, index, sink, info, size, now))
+    else:
+        with whole_folder(arguments.out) as out, _reporting(index):
+            counts = _not_empty(write_archive(found, index, out, info, size, now))
+    listed = f", {counted(counts.pages, 'page')} listed" if arguments.wacz else ""
     print(
         f"{counted(counts.responses, 'response')}, {counted(counts.revisits, 'revisit')} in"
-        f" {counted(counts.parts, 'part')}, {counted(counts.bytes, 'byte')}: {arguments.out}"
+        f" {counted(counts.parts, 'part')}{listed}, {counted(counts.bytes, 'byte')}: {arguments.out}"
     )
+
+
+def _not_empty(counts: "Counts") -> "Counts":
+    if not counts.responses + counts.revisits:
+        raise Failure(_NOTHING)
+    return counts
 
 
 def export_cdxj(arguments: argparse.Namespace) -> None:

@@ -203,6 +203,7 @@ SKIPPED = {
     "damaged": "that cannot be read to their end",
     "partial": "answers without a page: 1xx, 206, 304",
     "robots_redirect": "redirects of a robots.txt",
+    "robots_failure": "answers for a robots.txt that are no answer",
     "unwanted_type": "of a media type that becomes no document",
     "blocked": "blocked",
     "known": "not newer than what the crawl knows of the URL",

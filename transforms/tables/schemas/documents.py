@@ -56,6 +56,8 @@ DOCUMENTS = pa.schema(
     ]
 )
 
+FRAGMENTS = pa.list_(pa.struct([("id", pa.string()), ("anchor", pa.string())]))
+
 LINKS = pa.schema(
     [
         ("source_key", KEY),
@@ -67,6 +69,7 @@ LINKS = pa.schema(
         ("kind", pa.string()),
         ("round", pa.int32()),
         ("from_duplicate", pa.bool_()),  # the link is followed but not counted for ranks
+        ("fragments", FRAGMENTS),  # sections of the target that the page links, each with its anchor; null: none
     ]
 )
 

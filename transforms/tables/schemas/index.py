@@ -33,6 +33,8 @@ RANKS = pa.schema(
         ("links", pa.int64()),  # pages that link to it
         ("link_hosts", pa.int64()),  # hosts of these pages
         ("anchors", pa.list_(pa.struct([("anchor", pa.string()), ("hosts", pa.int64())]))),
+        # The anchors of links to its sections, each with the fragment that they lead to
+        ("names", pa.list_(pa.struct([("fragment", pa.string()), ("anchor", pa.string()), ("hosts", pa.int64())]))),
     ]
 )
 

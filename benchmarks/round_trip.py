@@ -1,0 +1,132 @@
+"""Compares a crawl with what `import warc` makes of its export: documents, links, visits, states, ranks and the index.
+
+    beamtrawl export warc DIR OUT --noarchive
+    beamtrawl import warc AGAIN OUT/part-*.warc.gz
+    python benchmarks/round_trip.py DIR AGAIN
+
+Rows are compared by URL, the newest version of each page. Numbers of rounds differ by their nature and are left out; a
+column that differs is shown with the number of rows and some samples. The index is compared by `export ciff`: each
+document with its length, each term with the numbers of its documents and occurrences.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.sql import query_batches
+
+_SAMPLES = 3
+_OF_TIME = {"round", "first_round", "near_round"}
+_NEWEST = "QUALIFY row_number() OVER (PARTITION BY url ORDER BY round DESC, fetched_at DESC) = 1"
+TABLES = {
+    "documents": ("url", f"SELECT * FROM documents {_NEWEST}"),
+    "visits": (
+        "url",
+        "SELECT url, host, fetched_at, outcome, status, redirect_to, address, media_type, headers, body, truncated,"
+        f" depth, referrer, kind FROM visits WHERE status IS NOT NULL {_NEWEST}",
+    ),
+    "links": (
+        "link",
+        "SELECT concat_ws(' ', source_url, target_url, kind, number) AS link, * FROM (SELECT *, row_number() OVER"
+        " (PARTITION BY source_url, target_url, kind ORDER BY anchor) AS number FROM links l"
+        f" SEMI JOIN (SELECT url AS source_url, round FROM documents {_NEWEST}) USING (source_url, round))",
+    ),
+    "urls": ("url", "SELECT url, state, reason, depth FROM urls"),
+    "ranks": ("url", "SELECT * FROM ranks"),
+    "host_ranks": ("host", "SELECT * FROM host_ranks"),
+    "robots": ("origin", "SELECT origin, status, body FROM robots"),
+}
+"""The key of each table, and its rows."""
+
+
+def rows(crawl: CrawlDir, key: str, query: str) -> dict[str, dict[str, Any]]:
+    """The rows of a query by their key."""
+    with query_batches(crawl, query, 1024) as batches:
+        return {row[key]: row for batch in batches for row in batch.to_pylist()}
+
+
+def compare(name: str, one: dict[str, dict[str, Any]], other: dict[str, dict[str, Any]]) -> None:
+    """Print how the rows of a table differ."""
+    print(f"{name}: {len(one):,} and {len(other):,} rows")
+    for title, keys in (("missing", one.keys() - other.keys()), ("more", other.keys() - one.keys())):
+        if keys:
+            print(f"  {len(keys):,} {title}, as {', '.join(sorted(keys)[:_SAMPLES])}")
+    different, samples, equal = Counter[str](), dict[str, list[str]](), 0
+    for key in sorted(one.keys() & other.keys()):
+        columns = [name for name in one[key].keys() - _OF_TIME if one[key][name] != other[key].get(name)]
+        equal += not columns
+        for column in columns:
+            different[column] += 1
+            values = [str(row[key].get(column))[:90] for row in (one, other)]
+            samples.setdefault(column, []).append(f"{key}: {values[0]!r}, {values[1]!r}")
+    print(f"  {equal:,} equal")
+    for column, count in different.most_common():
+        print(f"  {count:,} differ in {column}")
+        for sample in samples[column][:_SAMPLES]:
+            print(f"    {sample}")
+
+
+def indexed(path: str) -> Counter[tuple[Any, ...]]:
+    """Each term with the numbers of its documents and occurrences, and each document with its length."""
+    with TemporaryDirectory() as folder:
+        out = Path(folder) / "index.ciff"
+        command = [sys.executable, "-P", "-m", "beamtrawl", "export", "ciff", path, str(out)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        data = out.read_bytes()
+    found, at = Counter[tuple[Any, ...]](), 0
+    while at < len(data):
+        length, at = varint(data, at)
+        values = fields(data[at : at + length])
+        at += length
+        if isinstance(values.get(1), bytes):
+            found[values[1], values[2], values[3]] += 1
+        elif isinstance(values.get(2), bytes):
+            found[values[2], values.get(3)] += 1
+    return found
+
+
+def fields(message: bytes) -> dict[int, int | bytes]:
+    """The values of a message by the number of their field; the last of repeated ones."""
+    found: dict[int, int | bytes] = {}
+    at = 0
+    while at < len(message):
+        tag, at = varint(message, at)
+        value, at = varint(message, at)
+        if tag & 7 == 2:  # a length
+            found[tag >> 3], at = message[at : at + value], at + value
+        else:
+            found[tag >> 3] = value
+    return found
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    """A number of variable length, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Compare a crawl with the import of its export")
+    parser.add_argument("dirs", nargs=2, metavar="DIR")
+    arguments = parser.parse_args()
+    crawls = [CrawlDir(path) for path in arguments.dirs]
+    for name, (key, query) in TABLES.items():
+        one, other = (rows(crawl, key, query) for crawl in crawls)
+        compare(name, one, other)
+    lists = [indexed(path) for path in arguments.dirs]
+    both = (lists[0] & lists[1]).total()
+    print(f"index: {both:,} terms and documents equal, {lists[0].total() - both:,} and {lists[1].total() - both:,} not")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""What robots.txt files say about uses of content, for pages of archives."""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from beamtrawl.pipeline.imports.import_archives import Job
+from beamtrawl.transforms.archives.sources import sources_of
+from tests.imports.test_bad_input import imported, record
+from tests.imports.test_resume import Dying, Killed, run
+from tests.support.command_line import beamtrawl
+from tests.support.crawls import rows, without_times
+
+SAID = """User-agent: *
+Content-Usage: train-ai=y
+Content-Usage: /own/ train-ai=n
+Content-Signal: search=yes
+Content-Signal: /hidden/ search=no, ai-train=no
+"""
+PAGES = ["free", "own/a", "hidden/a"]
+
+
+def page(name: str, **fields: str) -> bytes:
+    return record(name, f"<title>{name}</title><p>Lighthouse {name}.", **fields)
+
+
+def robots(text: str = SAID, **fields: str) -> bytes:
+    return record("robots.txt", text, "text/plain", **fields)
+
+
+def rights(folder: Path) -> dict[str, tuple[str | None, str | None]]:
+    return {row["url"][14:]: (row["robots_usage"], row["robots_signals"]) for row in rows(folder, "visits")}
+
+
+EXPECTED = {
+    "free": ("train-ai=y", "search=yes"),
+    "own/a": ("train-ai=n", "search=yes"),
+    "hidden/a": ("train-ai=y", "search=no, ai-train=no"),
+}
+
+
+def files(folder: Path, *contents: bytes) -> list[Path]:
+    paths = [folder / f"{number}.warc.gz" for number in range(len(contents))]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_bytes(content)
+    return paths
+
+
+def test_what_a_robots_txt_says_holds_for_searches_and_training(tmp_path: Path) -> None:
+    given = files(tmp_path, b"".join(map(page, PAGES)), robots())  # in another file, which is read later
+    assert imported(tmp_path / "c", *given)["robots"] == 1
+    assert rights(tmp_path / "c") == EXPECTED
+    assert {row["robots_at"] for row in rows(tmp_path / "c", "visits")} == {
+        row["fetched_at"] for row in rows(tmp_path / "c", "robots")
+    }
+    found = beamtrawl("search", tmp_path / "c", "lighthouse").out
+    assert "own/a" in found and "hidden/a" not in found
+    assert beamtrawl("export", "corpus", tmp_path / "c", tmp_path / "out", "--format", "parquet").code == 0
+    (shard,) = (tmp_path / "out").rglob("data-*.parquet")
+    assert pq.read_table(shard)["url"].to_pylist() == ["http://a.test/free"]
+
+
+@pytest.mark.parametrize(
+    ("day", "holds"), [(1, SAID), (3, SAID), (None, "User-agent: *\nAllow: /\n")], ids=["older", "newer", "withdrawn"]
+)
+def test_the_newest_one_counts_also_for_earlier_parts(day: int | None, holds: str, tmp_path: Path) -> None:
+    """It may be older or newer than a page, and in a later part; one that says nothing withdraws what was said."""
+    named = [robots(Date=f"2025-01-0{day or 1}T00:00:00Z")]
+    named += [robots(holds, Date="2025-01-09T00:00:00Z")] * (day is None)
+    given = files(tmp_path, b"".join(page(name, Date="2025-01-02T00:00:00Z") for name in PAGES) + b"".join(named))
+    imported(tmp_path / "c", *given, "--part", 2)
+    assert rights(tmp_path / "c") == (EXPECTED if day else dict.fromkeys(PAGES, (None, None)))
+
+
+@pytest.mark.parametrize("status", ["503 Busy", "301 Moved\r\nLocation: /other"])
+def test_an_answer_that_is_none_withdraws_nothing(status: str, tmp_path: Path) -> None:
+    failed = robots("", Date="2025-01-09T00:00:00Z", Status=status)
+    given = files(tmp_path, b"".join(map(page, PAGES)) + robots() + failed)
+    said = imported(tmp_path / "c", *given)
+    assert rights(tmp_path / "c") == EXPECTED
+    assert said["skipped"] == {"robots_failure" if "503" in status else "robots_redirect": 1}
+
+
+def test_what_the_crawl_knows_holds_unless_the_archive_knows_better(tmp_path: Path) -> None:
+    imported(tmp_path / "c", *files(tmp_path, robots()))
+    imported(tmp_path / "c", *files(tmp_path, b"".join(map(page, PAGES))))
+    assert rights(tmp_path / "c") == EXPECTED
+    older = robots("User-agent: *\nContent-Usage: search=n\n", Date="2024-01-01T00:00:00Z")
+    assert imported(tmp_path / "c", *files(tmp_path, older + page("more")))["skipped"] == {"known": 1}
+    assert rights(tmp_path / "c")["more"] == ("train-ai=y", "search=yes")
+    newer = robots("User-agent: *\nContent-Usage: search=n\n", Date="2025-02-01T00:00:00Z")
+    imported(tmp_path / "c", *files(tmp_path, newer + page("last")))
+    assert rights(tmp_path / "c")["last"] == ("search=n", None)
+    assert "last" not in beamtrawl("search", tmp_path / "c", "lighthouse").out
+
+
+@pytest.mark.parametrize("pipelines", [1, 2])
+def test_after_a_kill_the_same_is_said(pipelines: int, tmp_path: Path) -> None:
+    paths = files(tmp_path, b"".join(map(page, PAGES)), robots())
+    job = Job([source for path in paths for source in sources_of(str(path))[0]], [])
+    run(tmp_path / "whole", job)
+    with pytest.raises(Killed):
+        run(tmp_path / "killed", job, Dying(pipelines))
+    run(tmp_path / "killed", job)
+    assert rights(tmp_path / "killed") == EXPECTED
+    assert without_times(tmp_path / "killed") == without_times(tmp_path / "whole")
