@@ -110,6 +110,7 @@ def check_site(
                 _find(connection, name, rules)
                 if name == "earlier":
                     connection.execute("CREATE TABLE unread AS SELECT url FROM current ANTI JOIN pages USING (url_key)")
+                    connection.execute(_UNDECIDED)
         if since is not None:
             connection.execute(_NEW, [since])
         checked = Checked(connection, rules)
@@ -141,9 +142,15 @@ _NEW = """
 DELETE FROM findings f
 WHERE EXISTS (
     FROM earlier e WHERE e.rule = f.rule AND e.page = f.page AND e.target IS NOT DISTINCT FROM f.target
-) OR (f.page IN (SELECT url FROM unread) AND f."round" <= ?)
+) OR ((f.page IN (SELECT url FROM unread) OR f.rule IN (SELECT rule FROM undecided)) AND f."round" <= ?)
 """
-"""Of a page whose body of then is not stored any more, its dates decide."""
+"""Of a page whose body of then is not stored any more, and of a rule that was not decided then, the dates decide."""
+
+_UNDECIDED = """
+CREATE TABLE undecided AS
+    SELECT 'orphan' AS rule WHERE EXISTS (FROM gaps)
+    UNION ALL SELECT 'not_in_sitemap' FROM sitemaps_known WHERE NOT is_known
+"""
 
 
 _HELD = """
