@@ -13,7 +13,6 @@ from ...transforms.parsing.crawl_scope import CrawlScope
 from ...transforms.sections.section import url_of
 from ...transforms.settings import Settings
 from ...transforms.sql import open_tables
-from ...transforms.traps.judge import State
 from .gather import TABLES, drop_files, gather
 from .rules import BY_NAME, COLUMNS, RULES, Rule
 
@@ -111,6 +110,7 @@ def check_site(
                 _find(connection, name, rules)
                 if name == "earlier":
                     connection.execute("CREATE TABLE unread AS SELECT url FROM current ANTI JOIN pages USING (url_key)")
+                    connection.execute(_UNDECIDED)
         if since is not None:
             connection.execute(_NEW, [since])
         checked = Checked(connection, rules)
@@ -142,14 +142,20 @@ _NEW = """
 DELETE FROM findings f
 WHERE EXISTS (
     FROM earlier e WHERE e.rule = f.rule AND e.page = f.page AND e.target IS NOT DISTINCT FROM f.target
-) OR (f.page IN (SELECT url FROM unread) AND f."round" <= ?)
+) OR ((f.page IN (SELECT url FROM unread) OR f.rule IN (SELECT rule FROM undecided)) AND f."round" <= ?)
 """
-"""Of a page whose body of then is not stored any more, its dates decide."""
+"""Of a page whose body of then is not stored any more, and of a rule that was not decided then, the dates decide."""
+
+_UNDECIDED = """
+CREATE TABLE undecided AS
+    SELECT 'orphan' AS rule WHERE EXISTS (FROM gaps)
+    UNION ALL SELECT 'not_in_sitemap' FROM sitemaps_known WHERE NOT is_known
+"""
 
 
-_HELD = f"""
+_HELD = """
 SELECT count(*), min(url) FROM urls
-WHERE state = '{State.TRAPPED}' AND url_key IN (SELECT target_key FROM newest_links)
+WHERE state = 'trapped' AND url_key IN (SELECT target_key FROM newest_links)
 """
 
 

@@ -34,6 +34,15 @@ _GIVE_PAGE = (Outcome.FETCHED, Outcome.NOT_MODIFIED)
 _ANSWERED = (*_GIVE_PAGE, Outcome.UNWANTED_TYPE, Outcome.TOO_LONG)
 
 
+def _giving(kind: str) -> str:
+    """A query of the keys of URLs, visited as a kind, that gave something at last; a failure is no answer."""
+    return f"""
+        SELECT url_key FROM visits
+        WHERE {kind} AND round <= {{last}} AND outcome IN ({listed(REMOVES_PAGE | set(_GIVE_PAGE))})
+        GROUP BY url_key HAVING arg_max(outcome, fetched_at) IN ({listed(_GIVE_PAGE)})
+    """
+
+
 ANSWERS = f"""
 CREATE OR REPLACE TABLE answers AS
     WITH visited AS (
@@ -53,17 +62,12 @@ CREATE OR REPLACE TABLE answers AS
     SELECT m.* EXCLUDE (age, last_verdict, round), b.since, b.since_round AS round
     FROM marked m JOIN begun b USING (url_key) WHERE m.age = 1;
 CREATE OR REPLACE TABLE current AS
-    WITH settled AS (
-        SELECT url_key, arg_max(outcome, fetched_at) AS outcome FROM visits
-        WHERE kind IS NULL AND round <= {{last}} AND outcome IN ({listed(REMOVES_PAGE | set(_GIVE_PAGE))})
-        GROUP BY url_key
-    )
     SELECT url_key, arg_max(url, fetched_at) AS url, max(fetched_at) AS fetched_at, min(fetched_at) AS first_at,
         min(round) AS first_round
-    FROM visits SEMI JOIN (FROM settled WHERE outcome IN ({listed(_GIVE_PAGE)})) USING (url_key)
+    FROM visits SEMI JOIN ({_giving("kind IS NULL")}) USING (url_key)
     WHERE kind IS NULL AND outcome = '{Outcome.FETCHED}' AND round <= {{last}} GROUP BY url_key;
 CREATE OR REPLACE TABLE current_sitemaps AS
-    SELECT url_key, max(fetched_at) AS fetched_at FROM visits
+    SELECT url_key, max(fetched_at) AS fetched_at FROM visits SEMI JOIN ({_giving("kind = 'sitemap'")}) USING (url_key)
     WHERE kind = 'sitemap' AND outcome = '{Outcome.FETCHED}' AND round <= {{last}} GROUP BY url_key;
 CREATE OR REPLACE TABLE sitemaps_known AS
     SELECT count(*) FILTER (outcome NOT IN ({listed((*_GIVE_PAGE, Outcome.REDIRECTED, Outcome.GONE))}) OR truncated) = 0
@@ -74,8 +78,8 @@ CREATE OR REPLACE TABLE told AS
     WHERE round <= {{last}} GROUP BY url_key
 """
 """`answers`: the last visit of each URL, with its verdict and since when this is the verdict. `current`: what is a
-page, and its last visit with a body; a failure (5xx, a timeout) is no answer, as for searches. `told`: when its text
-has changed.
+page, and its last visit with a body; a failure (5xx, a timeout) is no answer, as for searches. `current_sitemaps`: the
+same of sitemaps. `told`: when the text of a page has changed.
 """
 
 TARGETS = f"""

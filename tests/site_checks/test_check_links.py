@@ -130,6 +130,8 @@ WRONG = {
     ("--since", "0"): "--since 0: the rounds of the crawl are 1 to 3; name one of them",
     ("--slow", "0"): "--slow 0: give a number of seconds above 0",
     ("--slow", "nan"): "--slow nan: give a number of seconds above 0",
+    ("--slow", "inf"): "--slow inf: give a number of seconds above 0",
+    ("--slow=-1",): "--slow -1: give a number of seconds above 0",
     ("--rule", "gone", "--fail-on", "moved"): "--fail-on moved: --rule leaves it out",
 }
 
@@ -139,7 +141,9 @@ def test_wrong_arguments(words: tuple[str, ...], crawled: Path) -> None:
     assert failure("check", "links", crawled, *words) == (2, WRONG[words])
 
 
-def test_a_rule_that_there_is_not(crawled: Path) -> None:
-    code, _, err = beamtrawl("check", "links", crawled, "--rule", "gone,broken")
+@pytest.mark.parametrize("flag", ["--rule", "--fail-on"])
+@pytest.mark.parametrize(("rules", "named"), {"gone,broken": "broken", "": "''", " , ": "' , '"}.items())
+def test_a_rule_that_there_is_not(flag: str, rules: str, named: str, crawled: Path) -> None:
+    code, _, err = beamtrawl("check", "links", crawled, flag, rules)
     assert code == 2
-    assert f"broken: no rule; rules are {', '.join(BY_NAME)}" in err
+    assert f"{flag}: {named}: no rule; rules are {', '.join(BY_NAME)}" in err

@@ -12,6 +12,7 @@ from tests.support.checked_sites import crawled, found, page
 
 A, B = "http://a.test/", "http://a.test/b"
 
+NESTED_LINKS = "".join(f"<a href=x{n}><object>" for n in range(900))
 HOSTILE = {
     "many links": "".join(f"<a href=x{n}>x</a>" for n in range(30_000)),
     "nested links": "<a href=b#x><b>" * 20_000,
@@ -21,6 +22,9 @@ HOSTILE = {
     "nested templates": "<template>" * 1_500 + "<h1>a</h1><img>" * 20_000,
     "a long fragment": f"<a href='b#{'x' * 5_000_000}'>x</a>",
     "a long label": f"<h2>{'x ' * 1_000_000}</h2><a href=b>{'y ' * 1_000_000}</a>",
+    "a long label of nested headings": f"{'<h1><div>' * 900}{'word ' * 100_000}",
+    "a long label of nested links": f"{NESTED_LINKS}{'word ' * 100_000}",
+    "a long alternative text of nested links": f"{NESTED_LINKS}<img alt='{'word ' * 100_000}'>",
     "a set of images": f"<img alt='' srcset='{','.join(f'i{n} {n}x' for n in range(50_000))}'>",
 }
 

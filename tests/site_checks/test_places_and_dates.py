@@ -8,6 +8,7 @@ import pytest
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support.checked_sites import (
     DENIED,
+    FAILED,
     GONE,
     NOT_MODIFIED,
     START,
@@ -22,7 +23,8 @@ from tests.support.checked_sites import (
 )
 from tests.support.committed import commit_rows
 
-A, B, C = (f"http://a.test/{name}" for name in ("", "b", "c"))
+A, B, C, D = (f"http://a.test/{name}" for name in ("", "b", "c", "d"))
+MAP, OTHER_MAP = "http://a.test/sitemap.xml", "http://a.test/other.xml"
 LINK = page("A", "<a href=b>b</a>")
 
 
@@ -148,3 +150,28 @@ def test_a_sitemap_that_was_cut_does_not_decide(tmp_path: Path) -> None:
     crawl = crawled(tmp_path, {A: LINK, B: page("B"), "http://a.test/sitemap.xml": listed})
     assert found(crawl) == []
     assert notes(crawl) == ["not_in_sitemap: not decided, because a sitemap was cut or could not be fetched"]
+
+
+UNDECIDED = {
+    "orphan": [
+        {A: page("A", "<a href=b>b"), B: FAILED, C: page("C")},
+        {B: page("B"), D: page("D")},
+    ],
+    "not_in_sitemap": [
+        {
+            A: page("A", "<a href=c>c <a href=d>d"),
+            C: page("C"),
+            D: GONE,
+            MAP: sitemap(A),
+            OTHER_MAP: FAILED._replace(kind="sitemap"),
+        },
+        {D: page("D"), OTHER_MAP: sitemap(A)},
+    ],
+}
+
+
+@pytest.mark.parametrize("rule", UNDECIDED)
+def test_the_date_decides_on_what_a_rule_could_not_decide_then(rule: str, tmp_path: Path) -> None:
+    crawl = crawled(tmp_path, *UNDECIDED[rule])
+    assert found(crawl) == [(rule, C, None), (rule, D, None)]
+    assert found(crawl, since=1) == [(rule, D, None)]

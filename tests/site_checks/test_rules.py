@@ -186,3 +186,19 @@ def test_a_page_is_as_its_last_answer_says(tmp_path: Path) -> None:
     after = {A: NOT_MODIFIED, B: page("B"), C: FAILED, D: GONE}
     crawl = crawled(tmp_path, before, after)
     assert found(crawl) == [("gone", A, D), ("failed", A, C), ("no_alt", C, "http://a.test/i")]
+
+
+SITEMAPS = {
+    "it is gone": (GONE._replace(kind="sitemap"), []),
+    "it fails for now": (FAILED._replace(kind="sitemap"), [("sitemap_gone", MAP, C)]),
+    "it is as it was": (NOT_MODIFIED._replace(kind="sitemap"), [("sitemap_gone", MAP, C)]),
+    "it has other entries": (sitemap(A, B), []),
+    "it has moved": (moved(f"{MAP}.gz")._replace(kind="sitemap"), []),
+}
+
+
+@pytest.mark.parametrize("name", SITEMAPS)
+def test_entries_are_those_of_the_last_answer_of_a_sitemap(name: str, tmp_path: Path) -> None:
+    answer, expected = SITEMAPS[name]
+    crawl = crawled(tmp_path, {**IN_MAP, B: page("B"), C: GONE}, {MAP: answer})
+    assert found(crawl) == expected

@@ -3,6 +3,7 @@
 import argparse
 import csv
 import json
+import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TextIO
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     crawl = CrawlDir(arguments.dir)
     manifests = crawl.require_manifests()
     _require_since(manifests, arguments.since)
-    if not arguments.slow > 0:
+    if not 0 < arguments.slow < math.inf:
         raise Usage(f"--slow {arguments.slow:g}: give a number of seconds above 0")
     chosen = {name for names in arguments.rule or [list(BY_NAME)] for name in names}
     if unchecked := sorted(set(arguments.fail_on) - chosen) if arguments.rule else []:
@@ -75,6 +76,8 @@ def _rules(text: str) -> list[str]:
         if not names:
             raise argparse.ArgumentTypeError(f"{word}: no rule; rules are {', '.join(BY_NAME)}")
         found += names
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r}: no rule; rules are {', '.join(BY_NAME)}")
     return found
 
 
