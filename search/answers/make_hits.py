@@ -127,7 +127,7 @@ def explain(corpus: Corpus, doc: int, parsed: Query, scored: Mapping[Unit, Score
     for unit in parsed.scoring:
         postings, scores = scored[unit].postings, scored[unit].scores
         place = int(postings.docs.searchsorted(postings.docs.dtype.type(doc)))
-        if place < len(postings.docs) and postings.docs[place] == doc:
+        if place < len(postings.docs) and postings.docs[place] == doc and scores[place]:  # another name may count
             counts = {field: int(tf[place]) for field, tf in postings.frequencies.items() if tf[place]}
             text = " ".join(words_of(unit) if isinstance(unit, str) else unit)
             if unit in parsed.exact:

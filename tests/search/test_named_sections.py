@@ -1,10 +1,14 @@
 """A query that names a section of a page leads there."""
 
+import random
+
 import pytest
 
 from beamtrawl.search.results.form_matches import prepared
 from beamtrawl.search.results.named_sections import named_section
+from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.sections.section import Section
+from tests.support.corpus import indexed
 
 TEXT = "Settings\nDATABASES\nhow to connect\narg(a, b)\narg(a)\nhandle()\nhandle()"
 IDS = {"Settings": "", "DATABASES": "std-databases", "arg(a, b)": "arg-2", "arg(a)": "arg"}
@@ -28,3 +32,50 @@ QUERIES = {
 def test_named_sections(words, title, least, expected):
     found = named_section(LISTED, TEXT, prepared({word: word for word in words}), title, least)
     assert (found and found.id) == expected
+
+
+WORDS = [f"w{number}" for number in range(500)]
+
+
+def pages(others, words, *, every):
+    """Pages of other words, of which each so many-th also has some words."""
+    pick = random.Random(1)
+    return [
+        {
+            "url": f"http://h{n}.test/",
+            "text": f"{' '.join(pick.choices(WORDS, k=60))} {words if n % every == 0 else ''}",
+        }
+        for n in range(others)
+    ]
+
+
+def place(path, query, rows, url):
+    """The place of a page among the hits of a query, from 1 on."""
+    return [hit.url for hit in Index.open(indexed(path, rows)).search(query, limit=1_000).hits].index(url) + 1
+
+
+def test_names_that_a_site_gives_itself_do_not_lift_its_page_above_those_that_the_words_name(tmp_path):
+    good = [
+        {
+            "url": f"http://good{n}.test/",
+            "title": "Python list comprehension",
+            "text": "python list comprehension " * 6,
+            "anchors": ["Python list comprehension"] * 20,
+        }
+        for n in range(5)
+    ]
+    shop = {"url": "http://shop.test/", "title": "Cheap shoes", "text": "shoes " * 100 + "python list comprehension"}
+    words = shop["text"].split()[-3:]
+    shop["names"] = [*words, " ".join(words[:2]), " ".join(words[1:]), " ".join(words)]
+    rows = [*pages(300, "python list and comprehension", every=10), *good, shop]
+    assert place(tmp_path, "python list comprehension", rows, shop["url"]) == 6
+
+
+def test_a_frequent_word_as_the_name_of_a_section_counts_little(tmp_path):
+    manual = {
+        "url": "http://manual.test/",
+        "text": f"{' '.join(WORDS * 4)} install it; needs numpy",
+        "names": ["Install"],
+    }
+    rows = [*pages(300, "install numpy", every=10), manual]
+    assert place(tmp_path, "install numpy", rows, manual["url"]) == 31
