@@ -1,5 +1,6 @@
 """A query that names a section of a page leads there."""
 
+import itertools
 import random
 
 import pytest
@@ -32,6 +33,42 @@ QUERIES = {
 def test_named_sections(words, title, least, expected):
     found = named_section(LISTED, TEXT, prepared({word: word for word in words}), title, least)
     assert (found and found.id) == expected
+
+
+class Counted(str):
+    """A text that counts the headings that are read of it."""
+
+    read = 0
+
+    def __getitem__(self, part):
+        self.read += 1
+        return super().__getitem__(part)
+
+
+HEADINGS = {
+    "ordinary": ("Other things of it {}\n", 3_000),
+    "full of the words": ("install numpy " * 14 + "{}\n", 200),
+}
+
+
+@pytest.mark.parametrize(("heading", "most"), HEADINGS.values(), ids=HEADINGS)
+def test_the_work_of_looking_for_a_section_is_bounded(heading, most):
+    lines = [heading.format(number) for number in range(10_000)]
+    starts = itertools.accumulate(map(len, lines), initial=0)
+    sections = [
+        Section(start, len(line) - 1, 2, f"s{n}") for n, (start, line) in enumerate(zip(starts, lines, strict=False))
+    ]
+    text = Counted("".join(lines))
+    named_section(sections, text, prepared({"install": "install", "numpy": "numpy"}), set(), 2)
+    assert 0 < text.read < most
+
+
+def test_sections_without_other_words_than_the_title_take_no_work_off_the_named_one():
+    lines = [f"numpy {number}\n" for number in range(900)] + ["numpy install\n"]
+    starts = itertools.accumulate(map(len, lines), initial=0)
+    sections = [Section(start, len(line) - 1, 2, "numpy") for start, line in zip(starts, lines, strict=False)]
+    forms = prepared({"install": "install", "numpy": "numpy"})
+    assert named_section(sections, "".join(lines), forms, {"numpy"}, 2) == sections[-1]
 
 
 WORDS = [f"w{number}" for number in range(500)]
