@@ -132,6 +132,8 @@ def explain(corpus: Corpus, doc: int, parsed: Query, scored: Mapping[Unit, Score
             text = " ".join(words_of(unit) if isinstance(unit, str) else unit)
             if unit in parsed.exact:
                 text = f'"{text}"'
+            elif unit in parsed.names:
+                text = f"#{text}"
             score = parsed.weight(unit) * float(scores[place] / corpus.boosts[doc])
             parts.append(Part(text, len(postings.docs), counts, score))
     return Explanation(parts, *(float(factor[0]) for factor in corpus.boost_factors(doc)))

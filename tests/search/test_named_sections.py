@@ -116,3 +116,9 @@ def test_a_frequent_word_as_the_name_of_a_section_counts_little(tmp_path):
     }
     rows = [*pages(300, "install numpy", every=10), manual]
     assert place(tmp_path, "install numpy", rows, manual["url"]) == 31
+
+
+def test_an_explanation_has_the_name_that_counts_marked_as_one(tmp_path):
+    rows = [{"url": "http://a.test/", "text": "python list", "names": ["list", "Python list"]}, *pages(9, "", every=1)]
+    parts = Index.open(indexed(tmp_path, rows)).search("python list", explain=True).hits[0].explanation.parts
+    assert [part.text for part in parts] == ["python", "list", '"python"', '"list"', "#python list"]
