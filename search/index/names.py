@@ -19,7 +19,7 @@ def words_of_names(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(word for name in names for word in words_of(name)))
 
 
-def of_each(names: Sequence[str], found: Mapping[Unit, Scored], documents: int, size: int) -> dict[str, Scored]:
+def of_each(names: Sequence[str], found: Mapping[Unit, Scored], documents: int, size: int) -> dict[Unit, Scored]:
     """The names with the scores that count: of each document the highest score of a name, the first of equal ones.
 
     A name has the weight of all its words, by their frequency among `documents`. `found` has the names, with scores

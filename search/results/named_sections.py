@@ -27,7 +27,7 @@ def named_section(
     words. Of several, one comes first that has more of the words in its id, then the shortest id, as `#arg` before
     `#arg-2`, then the shortest heading: there the words are most of the name. Sections beyond MAX_WORK do not count.
     """
-    telling = [probe for probe in forms.probes if not in_title.issuperset(probe.endings.values())]
+    telling = [probe for probe in forms.probes if not in_title >= {*probe.endings.values()}]
     candidates = list[tuple[int, int, int, int, int]]()
     work = 0
     for start in range(0, len(sections), _PART):
