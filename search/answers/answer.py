@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ...transforms.indexing.analysis import is_further, is_unspaced
 from ...transforms.indexing.korean import ANALYSED, HOW_TO_INSTALL, is_available, is_korean, morphemes
-from ..index import pruning
+from ..index import names, pruning
 from ..index.deadline import Deadline
 from ..index.patterns import is_pattern
 from ..index.postings import Unit
@@ -112,9 +112,9 @@ class Answers:
         """The words and phrases of the query, with their scored postings.
 
         A pattern has those of its terms, a word those of its synonyms too, and a word that no document contains those
-        of the nearest words.
+        of the nearest words. Names have scores where they count.
         """
-        wanted = dict.fromkeys((*parsed.scoring, *units(parsed.condition)))
+        wanted = dict.fromkeys((*parsed.scoring, *names.words_of_names(parsed.names), *units(parsed.condition)))
         patterns = [unit for unit in wanted if isinstance(unit, str) and is_pattern(unit)]
         scored = self._corpus.scored([unit for unit in wanted if unit not in patterns], deadline)
         any_of: Callable[[Sequence[Unit]], Scored] = functools.partial(self._corpus.any_of, deadline=deadline)
@@ -136,6 +136,7 @@ class Answers:
                 continue
             if near := self._near(word):
                 scored[word], stand_for[word], respelled[word] = any_of(near), near, near[0]
+        scored |= names.of_each(parsed.names, scored, self._corpus.documents, len(self._corpus.current))
         return Terms(scored, stand_for, respelled)
 
     def _near(self, word: str) -> list[str]:

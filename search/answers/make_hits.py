@@ -127,11 +127,13 @@ def explain(corpus: Corpus, doc: int, parsed: Query, scored: Mapping[Unit, Score
     for unit in parsed.scoring:
         postings, scores = scored[unit].postings, scored[unit].scores
         place = int(postings.docs.searchsorted(postings.docs.dtype.type(doc)))
-        if place < len(postings.docs) and postings.docs[place] == doc:
+        if place < len(postings.docs) and postings.docs[place] == doc and scores[place]:  # another name may count
             counts = {field: int(tf[place]) for field, tf in postings.frequencies.items() if tf[place]}
             text = " ".join(words_of(unit) if isinstance(unit, str) else unit)
             if unit in parsed.exact:
                 text = f'"{text}"'
+            elif unit in parsed.names:
+                text = f"#{text}"
             score = parsed.weight(unit) * float(scores[place] / corpus.boosts[doc])
             parts.append(Part(text, len(postings.docs), counts, score))
     return Explanation(parts, *(float(factor[0]) for factor in corpus.boost_factors(doc)))

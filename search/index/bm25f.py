@@ -37,7 +37,7 @@ class Weighting(NamedTuple):
     names: float  # the largest bonus of a term in the names of a page, relative to a score of 1
     phrase: float  # the weight of a phrase relative to a word of the same document frequency; its words count too
     pair: float  # the same for two words in a row that are in a row in the title
-    section: float  # the same for words that are the whole name of a section, in links to it
+    section: float  # of words that are the whole name of a section, in links to it, relative to these words
 
 
 WEIGHTING = Weighting(

@@ -262,7 +262,7 @@ class Corpus:
         if not isinstance(unit, str):
             weight *= self._weighting.phrase
         elif is_name(unit):
-            weight *= self._weighting.section
+            weight = self._weighting.section  # and that of its words, which `names.of_each` knows
         elif is_pair(unit):
             weight *= self._weighting.pair
         scores = np.empty(len(postings.docs), np.float32)

@@ -11,9 +11,9 @@ from .snippets import Snippet
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """The part of a hit's score that a word, a phrase or a pair of words of the query adds."""
+    """The part of a hit's score that a word, a phrase, a pair of words or a name of the query adds."""
 
-    text: str
+    text: str  # of an exact form in quotation marks, of the name of a section after "#"
     documents: int  # that contain it
     frequencies: Mapping[str, int]  # in the hit, by field
     score: float

@@ -131,6 +131,8 @@ def test_a_snippet_that_is_kept_is_shown_for_the_same_words_alone(tmp_path):
             ["น\u0e4d\u0e49\u0e32", "น้ำ", "น\u0e49\u0e4d\u0e32"],
         ),
         ("กรุง", "กรุ่งกรุง", ["กรุง"]),  # whole clusters
+        ("งาน", "เงานก", []),  # the vowel before the consonant is of its cluster
+        ("งาน", "เงานก และงานดี", ["งาน"]),
         ("ปลา ทะเลลึก", "ปลาในทะเลลึก", ["ปลา", "ทะเลลึก"]),
         ("ទឹកក្រូច", "ផឹក\u200bទឹក\u200bក្រូច ទឹក", ["ទឹក\u200bក្រូច"]),
         ("ໝາ", "ໝາ ຫມາ", ["ໝາ", "ຫມາ"]),

@@ -1,10 +1,15 @@
 """A query that names a section of a page leads there."""
 
+import itertools
+import random
+
 import pytest
 
 from beamtrawl.search.results.form_matches import prepared
 from beamtrawl.search.results.named_sections import named_section
+from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.sections.section import Section
+from tests.support.corpus import indexed
 
 TEXT = "Settings\nDATABASES\nhow to connect\narg(a, b)\narg(a)\nhandle()\nhandle()"
 IDS = {"Settings": "", "DATABASES": "std-databases", "arg(a, b)": "arg-2", "arg(a)": "arg"}
@@ -28,3 +33,92 @@ QUERIES = {
 def test_named_sections(words, title, least, expected):
     found = named_section(LISTED, TEXT, prepared({word: word for word in words}), title, least)
     assert (found and found.id) == expected
+
+
+class Counted(str):
+    """A text that counts the headings that are read of it."""
+
+    read = 0
+
+    def __getitem__(self, part):
+        self.read += 1
+        return super().__getitem__(part)
+
+
+HEADINGS = {
+    "ordinary": ("Other things of it {}\n", 3_000),
+    "full of the words": ("install numpy " * 14 + "{}\n", 200),
+}
+
+
+@pytest.mark.parametrize(("heading", "most"), HEADINGS.values(), ids=HEADINGS)
+def test_the_work_of_looking_for_a_section_is_bounded(heading, most):
+    lines = [heading.format(number) for number in range(10_000)]
+    starts = itertools.accumulate(map(len, lines), initial=0)
+    sections = [
+        Section(start, len(line) - 1, 2, f"s{n}") for n, (start, line) in enumerate(zip(starts, lines, strict=False))
+    ]
+    text = Counted("".join(lines))
+    named_section(sections, text, prepared({"install": "install", "numpy": "numpy"}), set(), 2)
+    assert 0 < text.read < most
+
+
+def test_sections_without_other_words_than_the_title_take_no_work_off_the_named_one():
+    lines = [f"numpy {number}\n" for number in range(900)] + ["numpy install\n"]
+    starts = itertools.accumulate(map(len, lines), initial=0)
+    sections = [Section(start, len(line) - 1, 2, "numpy") for start, line in zip(starts, lines, strict=False)]
+    forms = prepared({"install": "install", "numpy": "numpy"})
+    assert named_section(sections, "".join(lines), forms, {"numpy"}, 2) == sections[-1]
+
+
+WORDS = [f"w{number}" for number in range(500)]
+
+
+def pages(others, words, *, every):
+    """Pages of other words, of which each so many-th also has some words."""
+    pick = random.Random(1)
+    return [
+        {
+            "url": f"http://h{n}.test/",
+            "text": f"{' '.join(pick.choices(WORDS, k=60))} {words if n % every == 0 else ''}",
+        }
+        for n in range(others)
+    ]
+
+
+def place(path, query, rows, url):
+    """The place of a page among the hits of a query, from 1 on."""
+    return [hit.url for hit in Index.open(indexed(path, rows)).search(query, limit=1_000).hits].index(url) + 1
+
+
+def test_names_that_a_site_gives_itself_do_not_lift_its_page_above_those_that_the_words_name(tmp_path):
+    good = [
+        {
+            "url": f"http://good{n}.test/",
+            "title": "Python list comprehension",
+            "text": "python list comprehension " * 6,
+            "anchors": ["Python list comprehension"] * 20,
+        }
+        for n in range(5)
+    ]
+    shop = {"url": "http://shop.test/", "title": "Cheap shoes", "text": "shoes " * 100 + "python list comprehension"}
+    words = shop["text"].split()[-3:]
+    shop["names"] = [*words, " ".join(words[:2]), " ".join(words[1:]), " ".join(words)]
+    rows = [*pages(300, "python list and comprehension", every=10), *good, shop]
+    assert place(tmp_path, "python list comprehension", rows, shop["url"]) == 6
+
+
+def test_a_frequent_word_as_the_name_of_a_section_counts_little(tmp_path):
+    manual = {
+        "url": "http://manual.test/",
+        "text": f"{' '.join(WORDS * 4)} install it; needs numpy",
+        "names": ["Install"],
+    }
+    rows = [*pages(300, "install numpy", every=10), manual]
+    assert place(tmp_path, "install numpy", rows, manual["url"]) == 31
+
+
+def test_an_explanation_has_the_name_that_counts_marked_as_one(tmp_path):
+    rows = [{"url": "http://a.test/", "text": "python list", "names": ["list", "Python list"]}, *pages(9, "", every=1)]
+    parts = Index.open(indexed(tmp_path, rows)).search("python list", explain=True).hits[0].explanation.parts
+    assert [part.text for part in parts] == ["python", "list", '"python"', '"list"', "#python list"]

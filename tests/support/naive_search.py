@@ -137,16 +137,21 @@ class Naive:
             fresh = 0.5 ** (max(days, 0.0) / FRESH_DAYS)
         return links * quality * (1 + FRESH * fresh)
 
+    def idf(self, unit):
+        having = self.having(unit)
+        return math.log(1 + (len(self.documents) - having + 0.5) / (having + 0.5))
+
     def score(self, number, unit):
-        having, frequency, names = self.having(unit), 0.0, 0.0
+        frequency, names = 0.0, 0.0
         for field, count in self.count(number, unit).items():
             length = len(self.documents[number].words[field])
             relative = 1 - B[field] + B[field] * length / (self.average[field] or 1)
             frequency += WEIGHTS[field] * count / relative
             names += WEIGHTS[field] * count / relative if field != "body" else 0
-        idf = math.log(1 + (len(self.documents) - having + 0.5) / (having + 0.5))
-        kind = PHRASE if not isinstance(unit, str) else SECTION if is_name(unit) else PAIR if " " in unit else 1
-        weight = idf * kind
+        if isinstance(unit, str) and is_name(unit):
+            weight = SECTION * sum(self.idf(word) for word in unit.split(" _ ") if word)
+        else:
+            weight = self.idf(unit) * (PHRASE if not isinstance(unit, str) else PAIR if " " in unit else 1)
         return weight * (frequency * (K1 + 1) / (K1 + frequency) + NAMES * names / (K1 + names))
 
     def search(self, text):
@@ -156,11 +161,12 @@ class Naive:
         return self.ask(self.parse(text, is_text=True)) if query.excludes and not found else found
 
     def ask(self, query):
-        units = query.scoring
+        units = [unit for unit in query.scoring if unit not in query.names]
         found = []
         for number, document in enumerate(self.documents):
             if matches(document, query.condition):
                 score = sum(query.weight(unit) * self.score(number, unit) for unit in units) if units else 1.0
+                score += max((self.score(number, name) for name in query.names), default=0.0)
                 found.append((score * self.boost(document.row), document.row["url"]))
         least = query.least_score * max((score for score, _ in found), default=0.0)
         found = [pair for pair in found if pair[0] >= least]

@@ -181,8 +181,8 @@ def is_pair(term: str) -> bool:
 
 
 def words_of(term: str) -> list[str]:
-    """The two terms of a pair; of any other term, itself."""
-    return term.split(_PAIR)
+    """The two terms of a pair, those of a name; of any other term, itself."""
+    return term.removesuffix(_PAIR).split(_PAIR)
 
 
 def is_further(term: str) -> bool:
@@ -300,7 +300,7 @@ def word_classes(terms: Sequence[str], language: str) -> list[str]:
 
 def _class_of(term: str, stem: str, of_parts: Mapping[str, str]) -> str:
     if is_pair(term):
-        return _PAIR.join(of_parts[part] for part in words_of(term))
+        return _PAIR.join(of_parts[part] for part in words_of(term)) + _PAIR * is_name(term)
     return term if is_further(term) else _without_accents(stem)
 
 
