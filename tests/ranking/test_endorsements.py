@@ -11,7 +11,7 @@ from beamtrawl.transforms.ranking.anchors import anchors_of, count_votes, is_dir
 from beamtrawl.transforms.ranking.endorsements import LINK_COLUMNS, current_links
 from beamtrawl.transforms.tables.schemas import LINKS
 
-PAGE = {"fragment": "", "is_section": False}  # a vote for a page as a whole
+PAGE = {"fragment": "", "is_section": False, "is_own": False}  # a vote for a page as a whole
 
 
 def votes(**targets: int) -> pa.Table:
@@ -86,3 +86,30 @@ def test_sections_have_votes_of_their_own():
     assert anchors_of(counted, np.array([0, 1])).to_pylist() == [[], [{"anchor": "Notes", "hosts": 1}]]
     of_sections = [{"fragment": "db", "anchor": "DATABASES", "hosts": 1}]
     assert anchors.names_of(counted, np.array([0, 1, -1])).to_pylist() == [[], of_sections, []]
+
+
+PAGES = endorsements.pages_of(
+    pa.table({"key": [b"0", b"1", b"2"], "url": ["http://a.test/", "http://b.test/", "http://b.test/index"]})
+)
+
+
+def names_of_second(links: list[tuple[int, str, str]]) -> list[dict]:
+    """The names of the second page, from links to it: source, fragment and anchor of each."""
+    sources, fragments, texts = zip(*links, strict=True)
+    counted = anchors.count_anchors(
+        np.array(sources),
+        np.ones(len(links), np.int64),
+        pa.chunked_array([texts]),
+        pa.chunked_array([fragments]),
+        PAGES,
+    )
+    return anchors.names_of(counted, np.array([1])).to_pylist()[0]
+
+
+@pytest.mark.parametrize("text", ["0 {:05} x", "0 {:05} of a text that is too long to be a name"])
+def test_one_host_does_not_erase_the_names_of_a_page_of_another(text):
+    own = [(2, "db", "DATABASES"), (2, "tz", "TIME_ZONE")]
+    lies = [(0, f"i{n}", text.format(n)) for n in range(anchors.MAX_NAMES)]
+    found = names_of_second([*lies, *own])
+    assert found[:2] == [{"fragment": id_, "anchor": anchor, "hosts": 1} for _, id_, anchor in own]
+    assert len(found) - 2 == (anchors.MAX_NAMES_ABROAD if len(text) < 20 else 0)

@@ -192,7 +192,12 @@ def random_crawl(path, seed):
         for _ in range(pick.choice([0, 3, 30])):
             target = urls[int(len(urls) * pick.random() ** 3)]
             anchor = pick.choice(["Next", "next", "Guide", "guide", "»", "", None, target[7:], f"Chapter {target[-1]}"])
-            special = pick.choice([{}] * 8 + [{"rel": "nofollow"}, {"kind": "img"}, {"kind": "area"}])
+            special = dict(pick.choice([{}] * 8 + [{"rel": "nofollow"}, {"kind": "img"}, {"kind": "area"}]))
+            names = [pick.choice(["Guide", "the guide", "next()", "Options", "a text of too many words"]) for _ in "12"]
+            ids = [pick.choice(["a", "b", "c"]), f"i{pick.randrange(99)}"]
+            special["fragments"] = pick.choice(
+                [None, [{"id": i, "anchor": a} for i, a in zip(ids, names, strict=True)]]
+            )
             rows.append(link(url, target, anchor, round_, **special))
     return make_crawl(path, pages, rows)
 
@@ -250,13 +255,9 @@ def test_links_that_are_read_part_by_part_are_the_same(tmp_path, rows):
     def found(most):
         known = read_sources(directory.root, paths, most)
         links = read_endorsing(directory.root, paths, documents, known, most)
-        return (
-            known.pages.urls.to_pylist(),
-            known.last.tolist(),
-            links.sources.tolist(),
-            links.targets.tolist(),
-            links.anchors.to_pylist(),
-        )
+        ends, texts = (links.sources.tolist(), links.targets.tolist()), (links.anchors, links.fragments)
+        rows = sorted(zip(*ends, *(column.to_pylist() for column in texts), strict=True))
+        return known.pages.urls.to_pylist(), known.last.tolist(), rows
 
     assert len(found(rows)[2]) > 1_000
     assert found(rows) == found(1_000_000)
