@@ -113,3 +113,10 @@ def test_one_host_does_not_erase_the_names_of_a_page_of_another(text):
     found = names_of_second([*lies, *own])
     assert found[:2] == [{"fragment": id_, "anchor": anchor, "hosts": 1} for _, id_, anchor in own]
     assert len(found) - 2 == (anchors.MAX_NAMES_ABROAD if len(text) < 20 else 0)
+
+
+def test_a_section_may_be_named_as_a_direction_is():
+    assert names_of_second([(0, "next", "next()"), (0, "b", "»"), (0, "", "next()")]) == [
+        {"fragment": "next", "anchor": "next()", "hosts": 1}
+    ]
+    assert names_of_second([(0, "next", "next")])

@@ -76,8 +76,8 @@ def votes_of(links: pa.Table, pages: Pages) -> Votes:
 
     `links` has the `host` of the source, the `target` as a number in `pages`, `is_own` if that is a page of the same
     host, the `fragment` and the `anchor`, of all links to these targets. A host has one vote for a page or section and
-    an anchor, whatever the letter case. Anchors without letters or digits and anchors that are the end of the target's
-    URL are left out, and of sections those that are no `analysis.name`.
+    an anchor, whatever the letter case. Left out are anchors that are the end of the target's URL, of pages those
+    without letters or digits and directions, and of sections those that are no `analysis.name`: "next()" may be one.
     """
     codes, anchors = sorted_codes(links["anchor"])
     lower = pc.utf8_lower(anchors)
@@ -86,7 +86,7 @@ def votes_of(links: pa.Table, pages: Pages) -> Votes:
     is_section = pc.not_equal(fragments, "").to_numpy(zero_copy_only=False)[fragment_codes]
     describes = pc.and_not(pc.match_substring_regex(anchors, r"[\p{L}\p{N}]"), is_direction(lower))
     chosen = describes.to_numpy(zero_copy_only=False)[codes]
-    chosen[is_section] &= _are_names(codes[is_section], anchors)
+    chosen[is_section] = _are_names(codes[is_section], anchors)
     chosen &= ~_is_address(codes, links["target"].to_numpy(), lower, pages)
     columns = {"folded": folded_codes[codes], "fragment": fragment_codes, "anchor": codes, "is_section": is_section}
     table = pa.table(columns | {column: links[column] for column in ("host", "target", "is_own")})
