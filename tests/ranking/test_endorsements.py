@@ -71,6 +71,16 @@ def test_links_to_neighbours_do_not_endorse(rel, counts):
     assert current_links(links).endorsing.num_rows == counts
 
 
+def test_a_section_counts_whatever_the_rel_of_the_row():
+    """That is of another link to the page; links that do not endorse leave no fragment."""
+    row = {"source_key": b"a" * 16, "target_key": b"b" * 16, "kind": "a", "rel": "prev", "round": 1, "anchor": "Prev"}
+    row |= {"fragments": [{"id": "db", "anchor": "DATABASES"}]}
+    schema = pa.schema([LINKS.field(name) for name in LINK_COLUMNS])
+    rows = [row, row | {"from_duplicate": True}, row | {"kind": "img"}, row | {"fragments": None}]
+    found = current_links(pa.Table.from_pylist(rows, schema)).endorsing
+    assert found.select(["anchor", "fragment"]).to_pylist() == [{"anchor": "DATABASES", "fragment": "db"}]
+
+
 def test_examples():
     assert [doctest.testmod(module).failed for module in (anchors, endorsements)] == [0, 0]
 

@@ -192,7 +192,9 @@ def random_crawl(path, seed):
         for _ in range(pick.choice([0, 3, 30])):
             target = urls[int(len(urls) * pick.random() ** 3)]
             anchor = pick.choice(["Next", "next", "Guide", "guide", "»", "", None, target[7:], f"Chapter {target[-1]}"])
-            special = dict(pick.choice([{}] * 8 + [{"rel": "nofollow"}, {"kind": "img"}, {"kind": "area"}]))
+            special = dict(
+                pick.choice([{}] * 8 + [{"rel": "nofollow"}, {"rel": "prev"}, {"kind": "img"}, {"kind": "area"}])
+            )
             names = [pick.choice(["Guide", "the guide", "next()", "Options", "a text of too many words"]) for _ in "12"]
             ids = [pick.choice(["a", "b", "c"]), f"i{pick.randrange(99)}"]
             special["fragments"] = pick.choice(

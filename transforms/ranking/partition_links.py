@@ -207,9 +207,9 @@ def _arrive(links: Grouped, scratch: Scratch, partitions: int) -> Iterator[Any]:
     edges, hosts = (given.group_by([end, "target"]).aggregate([])["target"] for end in ("source", "host"))
     counts = [pa.array(np.bincount(column.to_numpy(), minlength=len(pages.urls))) for column in (edges, hosts)]
     scratch.write("linked", partition, pa.table(counts, schema=LINKED))
-    between = pa.table({"source": table["host"], "target": hosts_of})
-    between = between.filter(pc.equal(table["fragment"], ""))
-    host_links = between.group_by(["source", "target"]).aggregate([([], "count_all")])
+    is_link = pc.equal(table["fragment"], "").cast(pa.int64())  # a section is a further vote, not a further link
+    between = pa.table([table["host"], hosts_of, is_link], schema=HOST_LINKS)
+    host_links = between.group_by(["source", "target"]).aggregate([("links", "sum")])
     scratch.write("host_links", partition, host_links.rename_columns(HOST_LINKS.names))
 
     pairs = given.group_by(["source", "target"]).aggregate([])
