@@ -4,6 +4,7 @@ import doctest
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from beamtrawl.transforms.ranking import anchors, endorsements
@@ -79,6 +80,15 @@ def test_a_section_counts_whatever_the_rel_of_the_row():
     rows = [row, row | {"from_duplicate": True}, row | {"kind": "img"}, row | {"fragments": None}]
     found = current_links(pa.Table.from_pylist(rows, schema)).endorsing
     assert found.select(["anchor", "fragment"]).to_pylist() == [{"anchor": "DATABASES", "fragment": "db"}]
+
+
+def test_sections_of_all_batches_of_links_count():
+    schema = pa.schema([LINKS.field(name) for name in LINK_COLUMNS])
+    ends = {"source_key": b"a" * 16, "target_key": b"b" * 16, "kind": "a", "round": 1}
+    rows = [ends | {"fragments": [{"id": i, "anchor": i.upper()} for i in ids]} for ids in ("", "ab", "", "c", "de")]
+    table = pa.concat_tables([pa.Table.from_pylist(rows[:3], schema), pa.Table.from_pylist(rows[2:], schema)])
+    found = current_links(table.slice(1, 5)).endorsing.filter(pc.field("fragment") != "")
+    assert found["anchor"].to_pylist() == list("ABCDE")
 
 
 def test_examples():

@@ -16,7 +16,7 @@ from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from beamtrawl.transforms.indexing.write_segment import write_segment
 from beamtrawl.transforms.ranking.endorsements import DOCUMENT_COLUMNS
-from beamtrawl.transforms.ranking.read_links import read_endorsing, read_sources
+from beamtrawl.transforms.ranking.read_links import count_votes, read_endorsing, read_sources
 from beamtrawl.transforms.settings import Ranking, Settings, render
 from beamtrawl.transforms.tables.schemas import DOCUMENTS, HOST_RANKS, RANKS
 from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet, read_table
@@ -276,3 +276,15 @@ def assert_same(found, expected):
         assert (segment, postings) == (other, other_postings)
         for doc, other_doc in zip(docs, other_docs, strict=True):
             assert doc == other_doc | {"link_rank": pytest.approx(other_doc["link_rank"], rel=1e-6)}
+
+
+def test_each_section_that_a_link_leads_to_is_a_further_vote(tmp_path):
+    """60 links may lead to a million sections, which are what takes memory."""
+    ids = [{"id": f"i{n}", "anchor": "x"} for n in range(30)]
+    fragments = [None, [], ids[:1], ids]
+    rows = [link(HUB, f"{OTHER}{n}", "x", 1, fragments=some) for n, some in enumerate(fragments)]
+    directory = make_crawl(tmp_path, {1: [{"url": HUB, "text": "words"}]}, rows)
+    paths = [file.path for file in files_of(directory.manifests(), "links")]
+    assert count_votes(directory.root, paths) == 4 + 31
+    found = [ranked(directory, most, is_beam)[1] for most, is_beam in ((34, True), (35, False))]
+    assert found == [{"links": 4, "pages": 5, "hosts": 2}] * 2

@@ -17,7 +17,7 @@ MAX_LINKS = 20_000
 """Maximum number of links kept per page; the largest index pages have 8,000."""
 
 MAX_FRAGMENTS = 20_000
-"""Maximum number of links to sections kept per page; an index of names has some thousand."""
+"""Maximum number of links to sections kept per page; the contents of Python's documentation have 13,456."""
 
 MAX_ANCHOR = 200
 """Maximum number of characters kept of an anchor text, and of a rel."""
