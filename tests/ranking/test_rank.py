@@ -288,3 +288,15 @@ def test_each_section_that_a_link_leads_to_is_a_further_vote(tmp_path):
     assert count_votes(directory.root, paths) == 4 + 31
     found = [ranked(directory, most, is_beam)[1] for most, is_beam in ((34, True), (35, False))]
     assert found == [{"links": 4, "pages": 5, "hosts": 2}] * 2
+
+
+def test_a_host_has_one_vote_for_a_page_and_a_name(tmp_path):
+    """Whatever sections it gives that name, and with whatever common words."""
+    ids = [
+        {"id": i, "anchor": text} for i, text in zip("abcd", ("Optics", "optics", "OPTICS", "the optics"), strict=True)
+    ]
+    rows = [link(OTHER, PAGE, "", 1, fragments=ids), link("http://c.test/", PAGE, "", 1, fragments=ids[1:2])]
+    directory = make_crawl(tmp_path, {1: [{"url": PAGE, "text": "optics"}]}, rows)
+    ranked(directory, max_links=9, is_beam=False)
+    (hit,) = Index.open(directory).search("optics", explain=True).hits
+    assert [part.frequencies["anchors"] for part in hit.explanation.parts if "anchors" in part.frequencies] == [2]
