@@ -143,7 +143,7 @@ def main() -> int:
     figures |= judge("beamtrawl, grouped", queries, lambda text: grouped(index, text))
     if arguments.misses:
         name_misses(queries, lambda text: [url for _, url in best(index, text, DEPTH)])
-    anchors = count_anchors(endorsing.sources, endorsing.targets, endorsing.anchors, pages)
+    anchors = count_anchors(endorsing.sources, endorsing.targets, endorsing.anchors, endorsing.fragments, pages)
     fields = list(fields_of(documents, pages, anchors))
     figures |= judge("tantivy", queries, tantivy_search(iter(fields)))
     if bm25s:

@@ -8,6 +8,7 @@ among the first ten hits, or 0. `first` is the share of queries with the page in
 of these hosts alone are asked for. A paired bootstrap over the items tells what anchors and link rank change from what
 chance does: an interval with 0 in it shows no difference. With --tantivy, the same queries go to tantivy over the same
 pages and fields, boosted as here, with its English stemmer.
+The names of sections are left out: `known_sections.py` asks for them.
 """
 
 import argparse
@@ -170,8 +171,8 @@ def main() -> None:
     segments, documents, pages, endorsing = read_crawl(crawl)
     ranks = pagerank(*distinct(endorsing.sources, endorsing.targets, len(pages.urls)), len(pages.urls))
     askable = {url for url in documents["url"].to_pylist() if not arguments.hosts or host(url) in arguments.hosts}
-    anchors = count_anchors(endorsing.sources, endorsing.targets, endorsing.anchors, pages)
-    items, left = hide(anchors, pages, askable, arguments.queries)
+    counted = count_anchors(endorsing.sources, endorsing.targets, endorsing.anchors, endorsing.fragments, pages)
+    items, left = hide(counted.filter(pc.invert(counted["is_section"])), pages, askable, arguments.queries)
 
     try:
         for number, segment in enumerate(segments):

@@ -21,7 +21,7 @@ from ..transforms.ranking import endorsements
 from ..transforms.ranking.anchors import count_anchors
 from ..transforms.ranking.pagerank import distinct, pagerank
 from ..transforms.ranking.rank_tables import PageRanks, add_links, doc_keys, link_data, write_host_ranks, write_ranks
-from ..transforms.ranking.read_links import read_endorsing, read_sources
+from ..transforms.ranking.read_links import count_votes, read_endorsing, read_sources
 from ..transforms.tables.damage import require_whole_once
 from ..transforms.tables.schemas import DOCUMENTS
 from ..transforms.tables.table_files import TableFile, read_table
@@ -46,8 +46,8 @@ def rank(
 ) -> Manifest:
     """Rank the links as of the last update step, and commit the result, which replaces that of earlier calls.
 
-    Up to `max_links` links are ranked in memory, more by `engine`. CrawlDirError if a file is damaged. `warn` gets a
-    line if memory is short.
+    Up to `max_links` links, with the sections that they lead to, are ranked in memory, more by `engine`. CrawlDirError
+    if a file is damaged. `warn` gets a line if memory is short.
     """
     manifests = crawl.require_manifests()
     for table in ("links", "documents"):
@@ -55,17 +55,17 @@ def rank(
     attempt = Attempt(crawl, Step("rank", next_step(manifests).round - 1))
     suffix = uuid.uuid4().hex[:8]
     folders = {segment.folder: links_folder(segment.folder, suffix) for segment in live_index(manifests).segments}
-    links = sum(file.rows for file in files_of(manifests, "links"))
-    is_in_memory = links <= max_links
-    load = RankLoad(links, sum(file.rows for file in files_of(manifests, "documents")))
-    bound, seconds = (rank_bound, 0.0) if is_in_memory else (partitioned_bound, links * SECONDS_PER_LINK)
+    votes = count_votes(crawl.root, [file.path for file in files_of(manifests, "links")])
+    is_in_memory = votes <= max_links
+    load = RankLoad(votes, sum(file.rows for file in files_of(manifests, "documents")))
+    bound, seconds = (rank_bound, 0.0) if is_in_memory else (partitioned_bound, votes * SECONDS_PER_LINK)
     fitted = Fitted(engine, seconds, load, bound, f"round {attempt.step.round} rank", warn)
     with fitted.watching():
         if is_in_memory:
             files, counters = rank_in_memory(crawl.root, attempt.step.round, manifests, folders)
         else:
             files, counters = rank_partitioned(
-                crawl.root, attempt.step.round, manifests, folders, fitted.engine, attempt
+                crawl.root, attempt.step.round, manifests, folders, fitted.engine, attempt, votes
             )
     manifest = Manifest(
         step="rank",

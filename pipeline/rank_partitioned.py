@@ -52,26 +52,34 @@ def write(pipeline: beam.Pipeline, write_ranks: WriteRanks, partitions: int, rep
 
 
 def rank_partitioned(
-    root: str, round_: int, manifests: Sequence[Manifest], folders: Mapping[str, str], engine: Engine, attempt: Attempt
+    root: str,
+    round_: int,
+    manifests: Sequence[Manifest],
+    folders: Mapping[str, str],
+    engine: Engine,
+    attempt: Attempt,
+    votes: int,
 ) -> tuple[list[TableFile], dict[str, int]]:
-    """Return the files and counters of a `rank` step; `folders` maps segments to folders for their link data."""
+    """Return the files and counters of a `rank` step; `folders` maps segments to folders for their link data.
+
+    `votes` is the number of links and of sections that they lead to.
+    """
     scratch = Scratch(attempt.scratch)
-    rows = sum(file.rows for file in files_of(manifests, "links"))
-    count = max(engine.workers * _PARTITIONS_PER_WORKER, -(-rows // _LINKS_PER_PARTITION))
+    count = max(engine.workers * _PARTITIONS_PER_WORKER, -(-votes // _LINKS_PER_PARTITION))
     paths = {table: [file.path for file in files_of(manifests, table)] for table in ("links", "documents")}
-    engine.run(partial(gather, root=root, paths=paths, scratch=scratch, count=count), rows * SECONDS_PER_LINK)
+    engine.run(partial(gather, root=root, paths=paths, scratch=scratch, count=count), votes * SECONDS_PER_LINK)
 
     hosts = [scratch.read("hosts", number, HOSTS) for number in range(count)]
     sizes = [pc.sum(part["pages"]).as_py() or 0 for part in hosts]
     sweeps, change = 0, np.inf
     while sweeps < MAX_SWEEPS and change >= TOLERANCE * sum(sizes):
-        engine.run(partial(sweep, scratch=scratch, sizes=sizes, first=sweeps), rows * SECONDS_PER_LINK / 5)
+        engine.run(partial(sweep, scratch=scratch, sizes=sizes, first=sweeps), votes * SECONDS_PER_LINK / 5)
         sweeps += _SWEEPS_PER_PIPELINE
         change = scratch.read(f"change{sweeps}", 0, CHANGE)["change"][0].as_py()
 
     write_ranks = WriteRanks(root, round_, scratch, sizes, sweeps, folders)
     engine.run(
-        partial(write, write_ranks=write_ranks, partitions=count, report=attempt.report), rows * SECONDS_PER_LINK
+        partial(write, write_ranks=write_ranks, partitions=count, report=attempt.report), votes * SECONDS_PER_LINK
     )
     names = pc.unique(pa.concat_tables(hosts)["host"]).sort()
     between = pa.concat_tables(scratch.read("host_links", number, HOST_LINKS) for number in range(count))

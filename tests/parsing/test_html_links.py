@@ -164,6 +164,10 @@ FRAGMENTS = {
         "<a href=a>A</a><a href=a#x>X</a><a href='a#%C3%A9'>E</a><a href=#y>Y</a><a href=page.html#z>Z</a>",
         {A: {"x": "X", "é": "E"}},
     ),
+    "the rel of each link to a page": (
+        "<a href=a rel=prev>Prev</a><a href=a#x>X</a><a href=a#y rel='PREV up'>Prev</a>",
+        {A: {"x": "X"}},
+    ),
     "no endorsement": ("<a href=a>A</a><a href=a#x rel='UGC nofollow'>buy</a>", {}),
     "no id of a section": (f"<a href=a#>A</a><a href=a#:~:text=x>A</a><a href=a#{'x' * 201}>A</a>", {}),
     "a huge one": (f"<a href=a#{'x' * 20_000}>A</a>", {}),

@@ -4,6 +4,7 @@ import doctest
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from beamtrawl.transforms.ranking import anchors, endorsements
@@ -11,7 +12,7 @@ from beamtrawl.transforms.ranking.anchors import anchors_of, count_votes, is_dir
 from beamtrawl.transforms.ranking.endorsements import LINK_COLUMNS, current_links
 from beamtrawl.transforms.tables.schemas import LINKS
 
-PAGE = {"fragment": "", "is_section": False}  # a vote for a page as a whole
+PAGE = {"fragment": "", "is_section": False, "is_own": False}  # a vote for a page as a whole
 
 
 def votes(**targets: int) -> pa.Table:
@@ -71,6 +72,25 @@ def test_links_to_neighbours_do_not_endorse(rel, counts):
     assert current_links(links).endorsing.num_rows == counts
 
 
+def test_a_section_counts_whatever_the_rel_of_the_row():
+    """That is of another link to the page; links that do not endorse leave no fragment."""
+    row = {"source_key": b"a" * 16, "target_key": b"b" * 16, "kind": "a", "rel": "prev", "round": 1, "anchor": "Prev"}
+    row |= {"fragments": [{"id": "db", "anchor": "DATABASES"}]}
+    schema = pa.schema([LINKS.field(name) for name in LINK_COLUMNS])
+    rows = [row, row | {"from_duplicate": True}, row | {"kind": "img"}, row | {"fragments": None}]
+    found = current_links(pa.Table.from_pylist(rows, schema)).endorsing
+    assert found.select(["anchor", "fragment"]).to_pylist() == [{"anchor": "DATABASES", "fragment": "db"}]
+
+
+def test_sections_of_all_batches_of_links_count():
+    schema = pa.schema([LINKS.field(name) for name in LINK_COLUMNS])
+    ends = {"source_key": b"a" * 16, "target_key": b"b" * 16, "kind": "a", "round": 1}
+    rows = [ends | {"fragments": [{"id": i, "anchor": i.upper()} for i in ids]} for ids in ("", "ab", "", "c", "de")]
+    table = pa.concat_tables([pa.Table.from_pylist(rows[:3], schema), pa.Table.from_pylist(rows[2:], schema)])
+    found = current_links(table.slice(1, 5)).endorsing.filter(pc.field("fragment") != "")
+    assert found["anchor"].to_pylist() == list("ABCDE")
+
+
 def test_examples():
     assert [doctest.testmod(module).failed for module in (anchors, endorsements)] == [0, 0]
 
@@ -86,3 +106,37 @@ def test_sections_have_votes_of_their_own():
     assert anchors_of(counted, np.array([0, 1])).to_pylist() == [[], [{"anchor": "Notes", "hosts": 1}]]
     of_sections = [{"fragment": "db", "anchor": "DATABASES", "hosts": 1}]
     assert anchors.names_of(counted, np.array([0, 1, -1])).to_pylist() == [[], of_sections, []]
+
+
+PAGES = endorsements.pages_of(
+    pa.table({"key": [b"0", b"1", b"2"], "url": ["http://a.test/", "http://b.test/", "http://b.test/index"]})
+)
+
+
+def names_of_second(links: list[tuple[int, str, str]]) -> list[dict]:
+    """The names of the second page, from links to it: source, fragment and anchor of each."""
+    sources, fragments, texts = zip(*links, strict=True)
+    counted = anchors.count_anchors(
+        np.array(sources),
+        np.ones(len(links), np.int64),
+        pa.chunked_array([texts]),
+        pa.chunked_array([fragments]),
+        PAGES,
+    )
+    return anchors.names_of(counted, np.array([1])).to_pylist()[0]
+
+
+@pytest.mark.parametrize("text", ["0 {:05} x", "0 {:05} of a text that is too long to be a name"])
+def test_one_host_does_not_erase_the_names_of_a_page_of_another(text):
+    own = [(2, "db", "DATABASES"), (2, "tz", "TIME_ZONE")]
+    lies = [(0, f"i{n}", text.format(n)) for n in range(anchors.MAX_NAMES)]
+    found = names_of_second([*lies, *own])
+    assert found[:2] == [{"fragment": id_, "anchor": anchor, "hosts": 1} for _, id_, anchor in own]
+    assert len(found) - 2 == (anchors.MAX_NAMES_ABROAD if len(text) < 20 else 0)
+
+
+def test_a_section_may_be_named_as_a_direction_is():
+    assert names_of_second([(0, "next", "next()"), (0, "b", "»"), (0, "", "next()")]) == [
+        {"fragment": "next", "anchor": "next()", "hosts": 1}
+    ]
+    assert names_of_second([(0, "next", "next")])

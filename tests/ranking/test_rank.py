@@ -16,7 +16,7 @@ from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from beamtrawl.transforms.indexing.write_segment import write_segment
 from beamtrawl.transforms.ranking.endorsements import DOCUMENT_COLUMNS
-from beamtrawl.transforms.ranking.read_links import read_endorsing, read_sources
+from beamtrawl.transforms.ranking.read_links import count_votes, read_endorsing, read_sources
 from beamtrawl.transforms.settings import Ranking, Settings, render
 from beamtrawl.transforms.tables.schemas import DOCUMENTS, HOST_RANKS, RANKS
 from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet, read_table
@@ -192,7 +192,14 @@ def random_crawl(path, seed):
         for _ in range(pick.choice([0, 3, 30])):
             target = urls[int(len(urls) * pick.random() ** 3)]
             anchor = pick.choice(["Next", "next", "Guide", "guide", "»", "", None, target[7:], f"Chapter {target[-1]}"])
-            special = pick.choice([{}] * 8 + [{"rel": "nofollow"}, {"kind": "img"}, {"kind": "area"}])
+            special = dict(
+                pick.choice([{}] * 8 + [{"rel": "nofollow"}, {"rel": "prev"}, {"kind": "img"}, {"kind": "area"}])
+            )
+            names = [pick.choice(["Guide", "the guide", "next()", "Options", "a text of too many words"]) for _ in "12"]
+            ids = [pick.choice(["a", "b", "c"]), f"i{pick.randrange(99)}"]
+            special["fragments"] = pick.choice(
+                [None, [{"id": i, "anchor": a} for i, a in zip(ids, names, strict=True)]]
+            )
             rows.append(link(url, target, anchor, round_, **special))
     return make_crawl(path, pages, rows)
 
@@ -250,13 +257,9 @@ def test_links_that_are_read_part_by_part_are_the_same(tmp_path, rows):
     def found(most):
         known = read_sources(directory.root, paths, most)
         links = read_endorsing(directory.root, paths, documents, known, most)
-        return (
-            known.pages.urls.to_pylist(),
-            known.last.tolist(),
-            links.sources.tolist(),
-            links.targets.tolist(),
-            links.anchors.to_pylist(),
-        )
+        ends, texts = (links.sources.tolist(), links.targets.tolist()), (links.anchors, links.fragments)
+        rows = sorted(zip(*ends, *(column.to_pylist() for column in texts), strict=True))
+        return known.pages.urls.to_pylist(), known.last.tolist(), rows
 
     assert len(found(rows)[2]) > 1_000
     assert found(rows) == found(1_000_000)
@@ -273,3 +276,27 @@ def assert_same(found, expected):
         assert (segment, postings) == (other, other_postings)
         for doc, other_doc in zip(docs, other_docs, strict=True):
             assert doc == other_doc | {"link_rank": pytest.approx(other_doc["link_rank"], rel=1e-6)}
+
+
+def test_each_section_that_a_link_leads_to_is_a_further_vote(tmp_path):
+    """60 links may lead to a million sections, which are what takes memory."""
+    ids = [{"id": f"i{n}", "anchor": "x"} for n in range(30)]
+    fragments = [None, [], ids[:1], ids]
+    rows = [link(HUB, f"{OTHER}{n}", "x", 1, fragments=some) for n, some in enumerate(fragments)]
+    directory = make_crawl(tmp_path, {1: [{"url": HUB, "text": "words"}]}, rows)
+    paths = [file.path for file in files_of(directory.manifests(), "links")]
+    assert count_votes(directory.root, paths) == 4 + 31
+    found = [ranked(directory, most, is_beam)[1] for most, is_beam in ((34, True), (35, False))]
+    assert found == [{"links": 4, "pages": 5, "hosts": 2}] * 2
+
+
+def test_a_host_has_one_vote_for_a_page_and_a_name(tmp_path):
+    """Whatever sections it gives that name, and with whatever common words."""
+    ids = [
+        {"id": i, "anchor": text} for i, text in zip("abcd", ("Optics", "optics", "OPTICS", "the optics"), strict=True)
+    ]
+    rows = [link(OTHER, PAGE, "", 1, fragments=ids), link("http://c.test/", PAGE, "", 1, fragments=ids[1:2])]
+    directory = make_crawl(tmp_path, {1: [{"url": PAGE, "text": "optics"}]}, rows)
+    ranked(directory, max_links=9, is_beam=False)
+    (hit,) = Index.open(directory).search("optics", explain=True).hits
+    assert [part.frequencies["anchors"] for part in hit.explanation.parts if "anchors" in part.frequencies] == [2]

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
+from beamtrawl.transforms.indexing.analysis import name, tokens
 from beamtrawl.transforms.indexing.link_folders import links_folder, write_links
 from beamtrawl.transforms.indexing.write_segment import DOCS, ROW_POSTINGS, write_segment
 from beamtrawl.transforms.tables.schemas import DOCUMENTS
@@ -49,7 +50,8 @@ def _add_links(root, folder, links, by_url, row_postings):
     with open_parquet(root, f"{folder}/{DOCS}") as file:
         docs = file.read(["url", "language"])
     rows = [by_url[url] for url in docs["url"].to_pylist()]
-    anchors, names = ([row.get(field, []) for row in rows] for field in ("anchors", "names"))
+    anchors = [row.get("anchors", []) for row in rows]
+    names = [[term for text in row.get("names", []) if (term := name(tokens(text)))] for row in rows]
     ranks = [row.get("link_rank", 0.0) for row in rows]
     write_links(root, links, docs["language"].to_pylist(), anchors, ranks, row_postings, names)
 

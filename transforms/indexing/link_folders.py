@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..tables.table_files import TableFile
-from .analysis import name, tokens
 from .invert import Inverted, invert
 from .segment_files import write_opening
 from .write_segment import DOCS, ROW_POSTINGS, with_classes, with_lengths, write_terms
@@ -38,10 +37,10 @@ def write_links(
 ) -> list[TableFile]:
     """Write the link data of the documents of a segment, given in its order, and return the files.
 
-    `anchors` has the anchor texts of each document, one for each host that uses it, and `names` those of its sections;
-    `link_ranks` are relative to the mean of all pages.
+    `anchors` has the anchor texts of each document, one for each host that uses it, and `names` those of its sections,
+    as terms (`analysis.name`); `link_ranks` are relative to the mean of all pages.
     """
-    terms = [[(0, term) for text in texts if (term := name(tokens(text)))] for texts in names or [()] * len(anchors)]
+    terms = [[(0, term) for term in of_document] for of_document in names]
     further = {"anchors": with_classes(terms, languages)} if names else None
     index = invert({"anchors": ["\n".join(texts) for texts in anchors]}, None, further)
     docs = with_lengths(pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index)

@@ -97,7 +97,7 @@ class UpdateLoad(NamedTuple):
 class RankLoad(NamedTuple):
     """What ranking reads."""
 
-    links: int
+    links: int  # and sections that they lead to
     documents: int
     used: int = USED
 

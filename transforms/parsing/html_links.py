@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from .. import urls
 from ..sections.section import usable_id
+from ..urls.relations import NOT_ENDORSING, UNENDORSED
 from .html_tree import URL_ATTRIBUTES, Elements
 from .main_text import collapse
 
@@ -16,7 +17,7 @@ MAX_LINKS = 20_000
 """Maximum number of links kept per page; the largest index pages have 8,000."""
 
 MAX_FRAGMENTS = 20_000
-"""Maximum number of links to sections kept per page; an index of names has some thousand."""
+"""Maximum number of links to sections kept per page; the contents of Python's documentation have 13,456."""
 
 MAX_ANCHOR = 200
 """Maximum number of characters kept of an anchor text, and of a rel."""
@@ -36,14 +37,13 @@ class Link(NamedTuple):
     anchor: str  # its text, or the alternative text of an image; at most MAX_ANCHOR characters
     rel: str  # as written in the page
     kind: str  # a area frame iframe link alternate img form srcset object embed redirect canonical
-    fragments: tuple[Fragment, ...] = ()  # of `a` without nofollow: distinct ids, in the order of the page
+    fragments: tuple[Fragment, ...] = ()  # of `a` that endorse, whatever `rel` is: distinct ids, in order
 
 
 FOLLOWED_KINDS = frozenset({"a", "area", "frame", "iframe", "link", "redirect", "canonical"})
 """Kinds whose targets are pages; `link` for some relations only. `alternate` is a feed or another format."""
 
 _PAGE_RELATIONS = frozenset({"alternate", "next", "prev"})
-_UNENDORSED = frozenset({"nofollow", "sponsored", "ugc"})
 
 _MAX_REFERENCES = 200_000  # read per page; the largest pages have 40,000
 _MAX_PIECES = 64  # of text, and elements, read per anchor
@@ -71,7 +71,7 @@ def followed(link: Link, nofollow: bool, kinds: frozenset[str] = FOLLOWED_KINDS)
     if not link.rel:
         return link.kind != "link"
     relations = set(link.rel.lower().split())
-    if relations & _UNENDORSED:
+    if relations & UNENDORSED:
         return False
     return link.kind != "link" or (bool(relations & _PAGE_RELATIONS) and "stylesheet" not in relations)
 
@@ -90,7 +90,7 @@ def why_not_followed(link: Link, nofollow: bool, kinds: frozenset[str] = FOLLOWE
         return "its page asks that its links are not followed"
     if link.kind not in kinds:
         return f"links of kind {link.kind} are not followed"
-    if unendorsed := sorted(set(link.rel.lower().split()) & _UNENDORSED):
+    if unendorsed := sorted(set(link.rel.lower().split()) & UNENDORSED):
         return f"rel={' '.join(unendorsed)}"
     return f"link rel={' '.join(link.rel.split()) or chr(34) * 2} leads to no page"
 
@@ -171,7 +171,7 @@ def links(elements: Elements, url: str, base: str) -> list[Link]:
 
 
 def _endorses(rel: str) -> bool:
-    return not rel or _UNENDORSED.isdisjoint(rel.lower().split())
+    return not rel or NOT_ENDORSING.isdisjoint(rel.lower().split())
 
 
 def _with_fragments(found: dict[tuple[str, str], Link], references: dict[str, tuple[str, str]]) -> list[Link]:

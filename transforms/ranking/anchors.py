@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..indexing import analysis
 from ..tables.schemas import RANKS
 from .endorsements import Pages, sorted_codes
 from .pagerank import Longs
@@ -27,6 +28,9 @@ ANCHORS = RANKS.field("anchors").type
 MAX_NAMES = 10_000
 """The most anchors that are kept for the sections of a page: their names."""
 
+MAX_NAMES_ABROAD = 50
+"""The most anchors that a host gives the sections of one page of another host: one host does not rename its page."""
+
 NAMES = RANKS.field("names").type
 """The anchors of the sections of a page: each with its section's `fragment` and the number of hosts that use it."""
 
@@ -34,6 +38,7 @@ COUNTED = ["is_section", "target", "fragment", "anchor", "hosts"]
 """The columns of counted votes; `fragment` is "" for pages."""
 
 _KEY = ["host", "folded", "target", "fragment"]
+_OF_KEY = ["is_section", "is_own"]
 _TEXTS = ("folded", "anchor", "fragment")
 
 
@@ -43,7 +48,7 @@ class Votes(NamedTuple):
     `fragment` is that of a section of the target, or "" for the page as a whole.
     """
 
-    rows: pa.Table  # _TEXTS are numbers in the arrays below; `is_section` says whether there is a fragment
+    rows: pa.Table  # _TEXTS are numbers below; `is_section`: there is a fragment; `is_own`: of the target's own host
     folded: pa.Array
     anchors: pa.Array
     fragments: pa.Array
@@ -60,30 +65,33 @@ def count_anchors(
     sources: Longs, targets: Longs, anchors: pa.ChunkedArray, fragments: pa.ChunkedArray, pages: Pages
 ) -> pa.Table:
     """The specific anchors of each page and section, as of `count_votes`, from all links that endorse pages."""
-    columns = {"host": pages.host_of[sources], "target": targets, "anchor": anchors, "fragment": fragments}
-    votes = votes_of(pa.table(columns), pages)
+    hosts = pages.host_of[sources]
+    columns = {"host": hosts, "target": targets, "is_own": hosts == pages.host_of[targets]}
+    votes = votes_of(pa.table(columns | {"anchor": anchors, "fragment": fragments}), pages)
     return votes.spelled(count_votes(keep_specific(votes.rows)))
 
 
 def votes_of(links: pa.Table, pages: Pages) -> Votes:
     """The votes of links.
 
-    `links` has the `host` of the source, the `target` as a number in `pages`, the `fragment` and the `anchor`, of all
-    links to these targets. A host has one vote for a page or section and an anchor, whatever the letter case. Anchors
-    without letters or digits and anchors that are the end of the target's URL are left out.
+    `links` has the `host` of the source, the `target` as a number in `pages`, `is_own` if that is a page of the same
+    host, the `fragment` and the `anchor`, of all links to these targets. A host has one vote for a page or section and
+    an anchor, whatever the letter case. Left out are anchors that are the end of the target's URL, of pages those
+    without letters or digits and directions, and of sections those that are no `analysis.name`: "next()" may be one.
     """
     codes, anchors = sorted_codes(links["anchor"])
     lower = pc.utf8_lower(anchors)
     folded_codes, folded = sorted_codes(pa.chunked_array([lower]))
+    fragment_codes, fragments = sorted_codes(links["fragment"])
+    is_section = pc.not_equal(fragments, "").to_numpy(zero_copy_only=False)[fragment_codes]
     describes = pc.and_not(pc.match_substring_regex(anchors, r"[\p{L}\p{N}]"), is_direction(lower))
     chosen = describes.to_numpy(zero_copy_only=False)[codes]
-    codes, targets, hosts = codes[chosen], links["target"].to_numpy()[chosen], links["host"].filter(pa.array(chosen))
-    fragment_codes, fragments = sorted_codes(links["fragment"].filter(pa.array(chosen)))
-    columns = {"host": hosts, "folded": folded_codes[codes], "target": targets, "fragment": fragment_codes}
-    columns |= {"is_section": pc.not_equal(fragments, "").take(pa.array(fragment_codes)), "anchor": codes}
-    rows = pa.table(columns).filter(pa.array(~_is_address(codes, targets, lower, pages)))
-    votes = rows.group_by([*_KEY, "is_section"]).aggregate([("anchor", "min")])
-    return Votes(votes.rename_columns([*_KEY, "is_section", "anchor"]), folded, anchors, fragments)
+    chosen[is_section] = _are_names(codes[is_section], anchors)
+    chosen &= ~_is_address(codes, links["target"].to_numpy(), lower, pages)
+    columns = {"folded": folded_codes[codes], "fragment": fragment_codes, "anchor": codes, "is_section": is_section}
+    table = pa.table(columns | {column: links[column] for column in ("host", "target", "is_own")})
+    votes = table.filter(pa.array(chosen)).group_by([*_KEY, *_OF_KEY]).aggregate([("anchor", "min")])
+    return Votes(votes.rename_columns([*_KEY, *_OF_KEY, "anchor"]), folded, anchors, fragments)
 
 
 def is_direction(folded: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -109,14 +117,18 @@ def keep_specific(votes: pa.Table) -> pa.Table:
 def count_votes(votes: pa.Table) -> pa.Table:
     """COUNTED: the number of hosts that use an anchor for a page or section. Needs all votes for these targets.
 
-    Sorted: pages first, by target, then by hosts, most first.
+    Sorted: pages first, by target, then by hosts, most first; of equally many, those with the target's own first.
     """
-    counted = votes.group_by(["is_section", "target", "fragment", "folded"]).aggregate(
-        [("anchor", "min"), ([], "count_all")]
-    )
-    counted = counted.rename_columns({"anchor_min": "anchor", "count_all": "hosts"}).select(COUNTED)
-    order = [("is_section", "ascending"), ("target", "ascending"), ("hosts", "descending")]
-    return counted.sort_by([*order, ("anchor", "ascending"), ("fragment", "ascending")])
+    counted = _limited(votes).group_by(["is_section", "target", "fragment", "folded"])
+    counted = counted.aggregate([("anchor", "min"), ([], "count_all"), ("is_own", "any")])
+    counted = counted.rename_columns({"anchor_min": "anchor", "count_all": "hosts"})
+    order = [
+        ("is_section", "ascending"),
+        ("target", "ascending"),
+        ("hosts", "descending"),
+        ("is_own_any", "descending"),
+    ]
+    return counted.sort_by([*order, ("anchor", "ascending"), ("fragment", "ascending")]).select(COUNTED)
 
 
 def anchors_of(counted: pa.Table, targets: Longs) -> pa.ListArray:
@@ -145,6 +157,26 @@ def _of_targets(counted: pa.Table, targets: Longs, most: int, columns: list[str]
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks else pa.array([], column.type)
+
+
+def _limited(votes: pa.Table) -> pa.Table:
+    """The votes without those of a host for sections of a page of another host beyond the first MAX_NAMES_ABROAD."""
+    is_abroad = pc.and_not(votes["is_section"], votes["is_own"])
+    abroad = votes.filter(is_abroad).sort_by(
+        [(column, "ascending") for column in ("host", "target", "folded", "fragment")]
+    )
+    lengths = abroad.group_by(["host", "target"], use_threads=False).aggregate([([], "count_all")])["count_all"]
+    firsts = np.cumsum(lengths) - lengths.to_numpy()
+    places = np.arange(len(abroad)) - np.repeat(firsts, lengths)
+    return pa.concat_tables([votes.filter(pc.invert(is_abroad)), abroad.filter(pa.array(places < MAX_NAMES_ABROAD))])
+
+
+def _are_names(codes: Longs, anchors: pa.Array) -> npt.NDArray[np.bool_]:
+    """Whether each anchor, given as a number, is a name."""
+    used, which = np.unique(codes, return_inverse=True)
+    return np.array(
+        [analysis.name(analysis.tokens(text)) is not None for text in anchors.take(pa.array(used)).to_pylist()], bool
+    )[which]
 
 
 def _is_address(codes: Longs, targets: Longs, folded: pa.Array, pages: Pages) -> npt.NDArray[np.bool_]:

@@ -1,5 +1,6 @@
 """Endorsements: the edges between pages that links make."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..urls.canonical import host
+from ..urls.relations import NOT_ENDORSING
 from .pagerank import Longs, resolve
 
 ENDORSING_KINDS = ("a", "area")
@@ -81,30 +83,31 @@ def current_links(links: pa.Table) -> CurrentLinks:
 
 
 def links_that_count(links: pa.Table, is_last: npt.NDArray[np.bool_]) -> CurrentLinks:
-    """`current_links` of some of the links; `is_last` says which are of the last visit of their source."""
-    kinds = links["kind"]
-    counts = pc.is_in(kinds, value_set=pa.array(ENDORSING_KINDS))
-    counts = pc.and_not(counts, pc.match_substring_regex(pc.fill_null(links["rel"], ""), _NO_ENDORSEMENT))
-    counts = pc.and_not(counts, pc.fill_null(links["from_duplicate"], False))
-    is_redirect = pc.equal(kinds, "redirect")
-    chosen = links.select(["source_key", "target_key", "anchor", "fragments"])
-    endorsing, redirects = (chosen.filter(pa.array(mask.to_numpy() & is_last)) for mask in (counts, is_redirect))
-    return CurrentLinks(with_sections(endorsing), redirects.select(["source_key", "target_key"]))
+    """`current_links` of some of the links; `is_last` says which are of the last visit of their source.
+
+    The `rel` of a row is that of one link to the page. Sections have only links that endorse, so they need none.
+    """
+    kinds, ends = links["kind"], links.select(["source_key", "target_key"])
+    is_whole = pc.invert(pc.fill_null(links["from_duplicate"], False)).to_numpy() & is_last
+    is_followed = pc.is_in(kinds, value_set=pa.array(ENDORSING_KINDS)).to_numpy() & is_whole
+    endorses = pc.invert(pc.match_substring_regex(pc.fill_null(links["rel"], ""), _NO_ENDORSEMENT)).to_numpy()
+    pages, sections = links.filter(pa.array(is_followed & endorses)), links.filter(pa.array(is_followed))
+    is_redirect = pa.array(pc.equal(kinds, "redirect").to_numpy() & is_last)
+    return CurrentLinks(pa.concat_tables([_of_pages(pages), *_of_sections(sections)]), ends.filter(is_redirect))
 
 
-def with_sections(links: pa.Table) -> pa.Table:
-    """A row for each link to a page, and one for each section of it that the link leads to, by its `fragment`."""
-    ends = links.select(["source_key", "target_key"])
-    lists = links["fragments"].combine_chunks()
-    sections = lists.flatten()
-    of_pages = ends.append_column("anchor", pc.fill_null(links["anchor"], ""))
-    of_sections = ends.take(pc.list_parent_indices(lists)).append_column("anchor", sections.field("anchor"))
-    return pa.concat_tables(
-        [
-            of_pages.append_column("fragment", pa.repeat("", len(links))),
-            of_sections.append_column("fragment", sections.field("id")),
-        ]
-    )
+def _of_pages(links: pa.Table) -> pa.Table:
+    rows = links.select(["source_key", "target_key"]).append_column("anchor", pc.fill_null(links["anchor"], ""))
+    return rows.append_column("fragment", pa.repeat("", len(links)))
+
+
+def _of_sections(links: pa.Table) -> Iterator[pa.Table]:
+    """A row for each section that a link leads to; batch by batch, because one array has at most 2 GiB of text."""
+    for batch in links.select(["source_key", "target_key", "fragments"]).to_batches():
+        lists = batch["fragments"]
+        ends, sections = batch.select(["source_key", "target_key"]).take(pc.list_parent_indices(lists)), lists.flatten()
+        rows = pa.Table.from_batches([ends]).append_column("anchor", sections.field("anchor"))
+        yield rows.append_column("fragment", sections.field("id"))
 
 
 def duplicates(documents: pa.Table) -> pa.Table:
@@ -133,4 +136,4 @@ def _numbers(keys: pa.Array | pa.ChunkedArray, known: pa.Array) -> Longs:
 
 _URLS = 65_536  # of which the hosts are found at a time
 
-_NO_ENDORSEMENT = r"(?i)(^|\s)(nofollow|ugc|sponsored|prev|previous|next)(\s|$)"
+_NO_ENDORSEMENT = rf"(?i)(^|\s)({'|'.join(sorted(NOT_ENDORSING))})(\s|$)"

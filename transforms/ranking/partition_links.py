@@ -49,6 +49,7 @@ _VOTES = pa.schema(
         ("target", pa.int64()),
         ("fragment", pa.string()),
         ("is_section", pa.bool_()),
+        ("is_own", pa.bool_()),
         ("anchor", pa.string()),
         ("partition", pa.int64()),
     ]
@@ -199,14 +200,16 @@ def _arrive(links: Grouped, scratch: Scratch, partitions: int) -> Iterator[Any]:
     partition, batches = links
     table, pages = from_ipc(batches, _ARRIVING), read_pages(scratch, partition)
     targets = pages.numbers(table["target_key"])
+    hosts_of = pages.hosts.take(pa.array(pages.host_of[targets]))
     given = table.select(["source", "host", "anchor", "fragment"]).append_column("target", pa.array(targets))
+    given = given.append_column("is_own", pc.equal(table["host"], hosts_of))
 
     edges, hosts = (given.group_by([end, "target"]).aggregate([])["target"] for end in ("source", "host"))
     counts = [pa.array(np.bincount(column.to_numpy(), minlength=len(pages.urls))) for column in (edges, hosts)]
     scratch.write("linked", partition, pa.table(counts, schema=LINKED))
-    between = pa.table({"source": table["host"], "target": pages.hosts.take(pa.array(pages.host_of[targets]))})
-    between = between.filter(pc.equal(table["fragment"], ""))
-    host_links = between.group_by(["source", "target"]).aggregate([([], "count_all")])
+    is_link = pc.equal(table["fragment"], "").cast(pa.int64())  # a section is a further vote, not a further link
+    between = pa.table([table["host"], hosts_of, is_link], schema=HOST_LINKS)
+    host_links = between.group_by(["source", "target"]).aggregate([("links", "sum")])
     scratch.write("host_links", partition, host_links.rename_columns(HOST_LINKS.names))
 
     pairs = given.group_by(["source", "target"]).aggregate([])

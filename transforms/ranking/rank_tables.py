@@ -1,10 +1,12 @@
 """Writes the results of ranking: the tables `ranks` and `host_ranks`, and the link data of index segments."""
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from ..indexing import analysis
 from ..indexing.link_folders import write_links
 from ..indexing.write_segment import DOCS
 from ..tables.schemas import HOST_RANKS, RANKS
@@ -79,11 +81,21 @@ def add_links(root: str, segment: str, folder: str, links: pa.Table) -> list[Tab
     """
     with open_parquet(root, f"{segment}/{DOCS}") as file:
         languages = file.read(["language"])["language"].to_pylist()
-    anchors, names = (
-        [[a["anchor"] for a in given for _ in range(a["hosts"])] for given in links[column].to_pylist()]
-        for column in ("anchors", "names")
-    )
+    anchors = [[a["anchor"] for a in given for _ in range(a["hosts"])] for given in links["anchors"].to_pylist()]
+    names = [_terms_of(given) for given in links["names"].to_pylist()]
     return write_links(root, folder, languages, anchors, links["link_rank"].to_numpy(), names=names)
+
+
+def _terms_of(names: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The names of the sections of a page as terms, each as often as hosts use it for one of them.
+
+    Of several sections, that of the most hosts counts: a host that calls three sections alike has one vote.
+    """
+    hosts = dict[str, int]()
+    for row in names:
+        if term := analysis.name(analysis.tokens(row["anchor"])):
+            hosts[term] = max(hosts.get(term, 0), row["hosts"])
+    return [term for term, count in hosts.items() for _ in range(count)]
 
 
 def doc_keys(root: str, segment: str) -> pa.ChunkedArray:

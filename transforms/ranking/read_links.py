@@ -14,6 +14,7 @@ from .endorsements import Pages
 from .pagerank import Longs
 
 _ROWS = 250_000  # of a part, with their strings
+_BYTES = 256 << 20  # of a part: texts of sections may be much longer than their rows are many
 
 
 class Sources(NamedTuple):
@@ -32,8 +33,28 @@ class Links(NamedTuple):
     fragments: pa.ChunkedArray  # of dictionaries: the section that is linked, or ""
 
 
+def count_votes(root: str, paths: Sequence[str]) -> int:
+    """How many links, and sections that they lead to, files of the table have: what ranking has in memory of them.
+
+    Read from the ends of the files.
+    """
+    return sum(_votes_of(root, path) for path in paths)
+
+
+def _votes_of(root: str, path: str) -> int:
+    with open_parquet(root, path) as file:
+        found = file.metadata
+    names = [found.schema.column(n).path for n in range(found.num_columns)]
+    ids = [n for n, name in enumerate(names) if name.startswith("fragments.") and name.endswith(".id")]
+    chunks = [found.row_group(group).column(n) for group in range(found.num_row_groups) for n in ids]
+    # A link without sections is a value, too, which is null.
+    return found.num_rows + sum(
+        chunk.num_values - (chunk.statistics.null_count if chunk.statistics else 0) for chunk in chunks
+    )
+
+
 def read_sources(root: str, paths: Sequence[str], rows: int = _ROWS) -> Sources:
-    """Number the pages at the ends of the links in files of the table; parts have at least so many `rows`."""
+    """Number the pages at the ends of the links in files of the table; parts have about so many `rows`, or fewer."""
     ends, visits = _Distinct(["key", "url"]), _Distinct(["source_key", "round"])
     for part in _parts(root, paths, ["source_key", "source_url", "target_key", "target_url", "round"], rows):
         ends.add(endorsements.ends_of(part))
@@ -60,17 +81,23 @@ def read_endorsing(root: str, paths: Sequence[str], documents: pa.Table, known: 
         one, other = (pages.numbers(found.endorsing[f"{end}_key"]).astype(np.int32) for end in ("source", "target"))
         ends.append((one, other))
         for column, parts in (("anchor", anchors), ("fragment", fragments)):
-            parts.append(found.endorsing[column].combine_chunks().dictionary_encode())
+            parts.append(_encoded(found.endorsing[column].combine_chunks()))
         redirects.append(found.redirects)
     aliases = pa.concat_tables([_REDIRECTS.empty_table(), *redirects])
     representative = endorsements.representatives(pages.keys, aliases, endorsements.duplicates(documents))
     sources, targets = (representative[np.concatenate([_NONE, *(pair[i] for pair in ends)])] for i in (0, 1))
     elsewhere = sources != targets
     texts = (
-        pa.chunked_array(parts, pa.dictionary(pa.int32(), pa.string())).unify_dictionaries().filter(pa.array(elsewhere))
+        pa.chunked_array(parts, _TEXTS).unify_dictionaries().filter(pa.array(elsewhere))
         for parts in (anchors, fragments)
     )
     return Links(sources[elsewhere], targets[elsewhere], *texts)
+
+
+def _encoded(texts: pa.Array) -> pa.DictionaryArray:
+    """As _TEXTS: those of all parts may have more than the 2 GiB of an array of strings."""
+    encoded = texts.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(encoded.indices, encoded.dictionary.cast(_TEXTS.value_type))
 
 
 class _Distinct:
@@ -93,20 +120,21 @@ class _Distinct:
 
 
 def _parts(root: str, paths: Sequence[str], columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
-    """The rows of files of the table in parts of whole row groups, of at least so many rows but for the last."""
+    """The rows of files of the table in parts of whole row groups: each but the last has `rows`, or _BYTES."""
     schema = pa.schema([LINKS.field(name) for name in columns])
-    groups, count = [schema.empty_table()], 0
+    groups, count, size = [schema.empty_table()], 0, 0
     for path in paths:
         with open_parquet(root, path) as file:
             names = present(file, columns)
             for number in range(file.num_row_groups):
                 groups.append(conform(file.read_row_group(number, names, use_threads=False), schema))
-                count += groups[-1].num_rows
-                if count >= rows:
+                count, size = count + groups[-1].num_rows, size + groups[-1].nbytes
+                if count >= rows or size >= _BYTES:
                     yield pa.concat_tables(groups)
-                    groups, count = [schema.empty_table()], 0
+                    groups, count, size = [schema.empty_table()], 0, 0
     yield pa.concat_tables(groups)
 
 
 _NONE = np.zeros(0, np.int32)
+_TEXTS = pa.dictionary(pa.int32(), pa.large_string())
 _REDIRECTS = pa.schema([LINKS.field("source_key"), LINKS.field("target_key")])

@@ -69,7 +69,7 @@ LINKS = pa.schema(
         ("kind", pa.string()),
         ("round", pa.int32()),
         ("from_duplicate", pa.bool_()),  # the link is followed but not counted for ranks
-        ("fragments", FRAGMENTS),  # sections of the target that the page links, each with its anchor; null: none
+        ("fragments", FRAGMENTS),  # sections of the target that the page endorses, each with its anchor; null: none
     ]
 )
 

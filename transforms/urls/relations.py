@@ -1,0 +1,7 @@
+"""Relations of links: what their `rel` says of the target."""
+
+UNENDORSED = frozenset({"nofollow", "sponsored", "ugc"})
+"""Of links that their page does not vouch for."""
+
+NOT_ENDORSING = UNENDORSED | {"next", "prev", "previous"}
+"""Of links that say nothing for their target: those, and the way through a document."""
