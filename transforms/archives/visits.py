@@ -75,4 +75,4 @@ def robots_of(planned: dict[str, Any], reply: Reply, round_: int, token: str) ->
     at: datetime = planned["fetched_at"]
     search = start_search(urls.origin(planned["url"]), planned["depth"])
     row = robots_row(search, planned["host"], reply, round_, at, token)[0]
-    return row | {"expires_at": at}  # type: ignore[return-value]  # a TypedDict
+    return row | {"expires_at": at}
