@@ -220,7 +220,7 @@ def _clusters_of(folded: str, begin: int, end: int, probe: Probe) -> Iterator[Ma
     """The matches of a form of an UNSPACED script in a part of a folded text: at whole clusters."""
     ((_, word),) = probe.endings.items()
     for match in _as_written(probe.beginning).finditer(folded, begin, end):
-        if not is_inside_cluster(folded, match.end()):
+        if not (is_inside_cluster(folded, match.start()) or is_inside_cluster(folded, match.end())):
             yield match.start(), match.end(), word
 
 
