@@ -6,7 +6,7 @@ for it then; so old crawls can be checked, too.
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -44,6 +44,7 @@ _NO_REFERENCES = frozenset({"preconnect", "dns-prefetch"})  # relations to hosts
 _SCRIPT_TYPE = re.compile(r"|module|(?:text|application)/(?:x-)?(?:java|ecma)script", re.IGNORECASE)
 _PERMALINKS = " ¶§🔗\u200b"  # appended to headings by generators of documentation
 _MAX_PIECES = 64  # of text, and elements, read per label
+_MAX_READ = 8 * MAX_LABEL  # characters, before spaces are collapsed: elements that are nested share one long text
 _MAX_CANDIDATES = 100  # read per srcset
 _MAX_REFERENCE = 16_384  # characters; a longer reference is a data: URL
 _INERT = ("template", "noscript")
@@ -201,10 +202,20 @@ def _anchor(element: Any) -> str:
     text = _text(element) if element.tag == "a" else ""
     if not text:
         labels = (one.get("alt") or one.get("title") for one in itertools.islice(element.iter(), _MAX_PIECES))
-        text = collapse(next(filter(None, labels), ""))[:MAX_LABEL]
+        text = _label(itertools.islice(filter(None, labels), 1))
     return text
 
 
 def _text(element: Any) -> str:
-    """Its text, bounded, because a broken page nests its elements."""
-    return collapse("".join(itertools.islice(element.itertext(), _MAX_PIECES)))[:MAX_LABEL]
+    return _label(itertools.islice(element.itertext(), _MAX_PIECES))
+
+
+def _label(pieces: Iterable[str]) -> str:
+    """The beginning of a text, bounded before it is collapsed, because a broken page nests its elements."""
+    read, room = list[str](), _MAX_READ
+    for piece in pieces:
+        read.append(piece[:room])
+        room -= len(piece)
+        if room <= 0:
+            break
+    return collapse("".join(read))[:MAX_LABEL]
