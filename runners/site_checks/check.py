@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any, NamedTuple
 
 import duckdb
@@ -14,32 +13,9 @@ from ...transforms.sections.section import url_of
 from ...transforms.settings import Settings
 from ...transforms.sql import open_tables
 from .gather import TABLES, drop_files, gather
-from .rules import BY_NAME, COLUMNS, RULES, Rule
-
-SLOW_S = 5.0
-"""Seconds from which on an answer counts as slow, unless it is said otherwise."""
+from .rules import BY_NAME, COLUMNS, RULES, SLOW_S, Finding, Rule
 
 _BATCH = 1_000  # findings in memory
-
-
-class Finding(NamedTuple):
-    """What a rule has found."""
-
-    rule: str
-    page: str  # where it is: a page, or a sitemap
-    section: str | None  # the heading above it
-    place: str  # URL of the page with the id of that heading, if it has one
-    anchor: str | None  # text of the link
-    target: str | None  # what it is about, if not the page itself
-    status: int | None  # of the answer that decided
-    final: str | None  # where redirects of the target end
-    detail: str | None
-    since: datetime | None  # when it was seen first, as far as is known
-    round: int | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON values by name."""
-        return self._asdict() | {"since": f"{self.since:%Y-%m-%dT%H:%M:%SZ}" if self.since else None}
 
 
 class Count(NamedTuple):

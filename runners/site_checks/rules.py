@@ -4,9 +4,33 @@ A rule is SQL that gives rows of `COLUMNS`, in order. docs/site-checks.md descri
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+SLOW_S = 5.0
+"""Seconds from which on an answer counts as slow, unless it is said otherwise."""
+
+
+class Finding(NamedTuple):
+    """What a rule has found."""
+
+    rule: str
+    page: str  # where it is: a page, or a sitemap
+    section: str | None  # the heading above it
+    place: str  # URL of the page with the id of that heading, if it has one
+    anchor: str | None  # text of the link
+    target: str | None  # what it is about, if not the page itself
+    status: int | None  # of the answer that decided
+    final: str | None  # where redirects of the target end
+    detail: str | None
+    since: datetime | None  # when it was seen first, as far as is known
+    round: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values by name."""
+        return self._asdict() | {"since": f"{self.since:%Y-%m-%dT%H:%M:%SZ}" if self.since else None}
 
 
 class Severity(StrEnum):

@@ -15,7 +15,13 @@ from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl
 from tests.support.plugins import install
 from tests.support.web import Web, html
 
-REPORT = "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
+REPORT = """
+import sys
+from beamtrawl.runners.program.cli import main
+code = main()
+print(*sys.modules, file=sys.stderr)
+sys.exit(code)
+"""
 COMMAND_MODULES = {f"beamtrawl.runners.commands.{command.module}" for command in COMMANDS}
 
 
@@ -30,9 +36,10 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def modules(*words: object) -> set[str]:
-    """The modules that the program has imported when it ends."""
-    program = [PROGRAM[0], "-P", "-c", REPORT + "from beamtrawl.runners.program.cli import main; sys.exit(main())"]
-    ran = subprocess.run([*program, *map(str, words)], capture_output=True, text=True, check=False)
+    """The modules that the program has imported when its command has ended."""
+    ran = subprocess.run(
+        [PROGRAM[0], "-P", "-c", REPORT, *map(str, words)], capture_output=True, text=True, check=False
+    )
     assert ran.returncode == 0, ran.stderr
     return set(ran.stderr.splitlines()[-1].split())
 
@@ -116,11 +123,11 @@ def test_the_reading_side_of_the_index_needs_no_beam(module: str) -> None:
     assert ("flask" in imported) is ("gateway" in module)
 
 
-def test_a_search_costs_no_more_than_twice_the_start_of_its_libraries(crawled: Path) -> None:
-    """Machines differ in speed; to load Beam costs more than the difference."""
+def test_a_search_costs_little_more_than_the_start_of_its_libraries(crawled: Path) -> None:
+    """Twice as much on a quiet machine; to load Beam costs three times as much as they do."""
     libraries = [PROGRAM[0], "-c", "import numpy, pyarrow.parquet, pyarrow.compute"]
     start = min(cpu_seconds(libraries) for _ in range(3))
-    assert min(cpu_seconds([*PROGRAM, "search", str(crawled), "fish"]) for _ in range(3)) < 2 * start
+    assert min(cpu_seconds([*PROGRAM, "search", str(crawled), "fish"]) for _ in range(3)) < 2.5 * start
 
 
 def test_help_costs_no_more_than_a_quarter_of_a_second_of_computing() -> None:

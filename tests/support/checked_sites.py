@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from beamtrawl.runners.site_checks.check import Finding, check_site
+from beamtrawl.runners.site_checks.check import check_site
+from beamtrawl.runners.site_checks.rules import Finding
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.parsing.html_page import parse_page

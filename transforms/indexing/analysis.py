@@ -141,7 +141,7 @@ def pairs(terms: Sequence[str]) -> list[tuple[int, str]]:
 
 def is_overlapping(term: str) -> bool:
     """Whether a term is of a script without spaces between words: a part of a run, which overlaps the next one."""
-    return _OVERLAPPING.match(term) is not None
+    return _OVERLAPPING.search(term) is not None  # not only at the start: a morpheme has a prefix
 
 
 def is_unspaced(term: str) -> bool:

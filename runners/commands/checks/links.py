@@ -6,16 +6,17 @@ import json
 import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ....transforms.directory.crawl_dir import CrawlDir, Manifest
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.plugins import PluginError
-from ....transforms.sql import QueryError
-from ...site_checks.check import SLOW_S, Checked, Finding, check_site
-from ...site_checks.rules import BY_NAME, RULES, Severity
+from ...site_checks.rules import BY_NAME, RULES, SLOW_S, Finding, Severity
 from ...terminal.errors import Failure, Usage
 from ...terminal.units import counted
+
+if TYPE_CHECKING:
+    from ...site_checks.check import Checked
 
 FOUND = 3
 """The exit code if a rule of --fail-on has findings."""
@@ -47,6 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the findings; 3 if a rule of --fail-on has some, else 0."""
+    from ....transforms.sql import QueryError  # noqa: PLC0415 - both import DuckDB, which other checks do without
+    from ...site_checks.check import check_site  # noqa: PLC0415
+
     crawl = CrawlDir(arguments.dir)
     manifests = crawl.require_manifests()
     _require_since(manifests, arguments.since)
@@ -87,7 +91,7 @@ def _require_since(manifests: Collection[Manifest], since: int | None) -> None:
         raise Usage(f"--since {since}: the rounds of the crawl are 1 to {last}; name one of them")
 
 
-def write_json(checked: Checked, most: int | None, output: TextIO) -> None:
+def write_json(checked: "Checked", most: int | None, output: TextIO) -> None:
     """One object: counts, notes, and all findings, a line each."""
     counts = {count.rule.name: count.findings for count in checked.counts()}
     head = {"pages": checked.pages, "counts": counts, "notes": checked.notes}
@@ -98,7 +102,7 @@ def write_json(checked: Checked, most: int | None, output: TextIO) -> None:
     output.write("\n]}\n")
 
 
-def write_csv(checked: Checked, most: int | None, output: TextIO) -> None:
+def write_csv(checked: "Checked", most: int | None, output: TextIO) -> None:
     """All findings, with a line of names."""
     writer = csv.writer(output, lineterminator="\n")
     writer.writerow(Finding._fields)
@@ -106,7 +110,7 @@ def write_csv(checked: Checked, most: int | None, output: TextIO) -> None:
         writer.writerow("" if value is None else value for value in finding.to_dict().values())
 
 
-def write_text(checked: Checked, most: int | None, output: TextIO) -> None:
+def write_text(checked: "Checked", most: int | None, output: TextIO) -> None:
     """The findings by rule, the first `most` of each, then notes."""
     total = 0
     for count in checked.counts():
@@ -123,14 +127,14 @@ def write_text(checked: Checked, most: int | None, output: TextIO) -> None:
     print(f"{counted(checked.pages, 'page')} checked, {counted(total, 'finding')}", file=output)
 
 
-_FORMS: dict[str, Callable[[Checked, int | None, TextIO], None]] = {
+_FORMS: dict[str, Callable[["Checked", int | None, TextIO], None]] = {
     "json": write_json,
     "csv": write_csv,
     "text": write_text,
 }
 
 
-def _all(checked: Checked) -> Iterator[Finding]:
+def _all(checked: "Checked") -> Iterator[Finding]:
     for count in checked.counts():
         if count.findings:
             yield from checked.findings(count.rule)
