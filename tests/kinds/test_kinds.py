@@ -263,7 +263,12 @@ def test_any_bytes_are_a_document_of_their_kind(rest, start, cut):
     for content_type in ("text/xml", "application/json", "application/rss+xml", "image/png"):
         page = parse(body, content_type)
         if page is not None:
-            for text in (page.title, page.text, *page.facts.values(), *(part for link in page.links for part in link)):
+            for text in (
+                page.title,
+                page.text,
+                *page.facts.values(),
+                *(part for link in page.links for part in link[:4]),
+            ):
                 text.encode()
 
 
