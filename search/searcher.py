@@ -39,7 +39,7 @@ SLOW = 100_000
 """The documents of a word that takes several milliseconds to read."""
 
 FIRST_HITS = 10
-"""Who asks for no more than the first hits gets none that match much worse than the best one."""
+"""A search for at most so many hits returns none that match much worse than the best one."""
 
 MAX_CACHED_ENDINGS = 10_000
 """Hosts and languages whose shared ending of titles is kept."""

@@ -132,7 +132,7 @@ def _was_followed(manifests: Sequence[Manifest]) -> bool:
 
 
 def _name_of(job: Job, settings: Settings, *more: object) -> str:
-    values = repr((list(map(tuple, job.sources)), job.part, settings_digest(settings), *more))
+    values = repr((list(map(tuple, job.sources)), job.part, settings_digest(settings), SCAN.names, *more))
     return hashlib.blake2b(values.encode(), digest_size=6).hexdigest()
 
 

@@ -59,6 +59,20 @@ def test_chunks_of_a_coded_body(tmp_path: Path) -> None:
     assert reply(tmp_path / "a.warc", body, "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n").body == PAGE
 
 
+def test_chunks_that_are_missing_and_what_only_looks_like_one(tmp_path: Path) -> None:
+    chunked = "Transfer-Encoding: chunked\r\n"
+    for body, kept, is_cut in (
+        (b"3\r\nabc\r\n", b"abc", True),  # no last chunk
+        (b"100\r\nabc", b"abc", True),
+        (b"3\r\nabc\r\nno size", b"abc", True),
+        (b"3\r\nabc\r\n0\r\n\r\n", b"abc", False),
+        (b"2024\nname,value\n", b"2024\nname,value\n", False),  # chunks that were undone: its first line is no size
+        (b" 5\r\nabcdefgh", b" 5\r\nabcdefgh", False),
+    ):
+        found = reply(tmp_path / "a.warc", body, chunked)
+        assert (found.failure, found.body, found.truncated) == (None, kept, is_cut), body
+
+
 def test_headers_set_aside_are_as_the_server_sent_them() -> None:
     stored = [("X-Archive-Orig-Content-Encoding", "gzip"), ("A", "b"), ("Content-Length", "9")]
     assert original_headers(stored) == [("Content-Encoding", "gzip"), ("A", "b")]

@@ -23,7 +23,7 @@ def record(number: int, length: int | None = None, fields: bytes = b"") -> bytes
 
 
 def read(path: Path, data: bytes) -> tuple[list[str], list[str]]:
-    """(the paths of the URLs of whole records, what is told of the rest)"""
+    """(paths of the URLs of whole records, messages about the others)"""
     path.write_bytes(data)
     found = list(read_records(Source(str(path))))
     whole = [item.field("WARC-Target-URI")[14:] for item in found if isinstance(item, Record) and item.is_whole]

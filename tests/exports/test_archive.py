@@ -24,7 +24,7 @@ from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.http.request_headers import Identity
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Robot, parse, render
-from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl, contents, failure
+from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl, contents, failure, success
 from tests.support.committed import commit_rows
 from tests.support.crawls import rows
 from tests.support.disks import Fault, SimulatedDisk
@@ -55,8 +55,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two rounds of a site with copies, pages that want no copy, a redirect, and text that imitates WARC."""
     folder = tmp_path_factory.mktemp("crawl") / "crawl"
     with Web({"a.test": SITE}) as web:
-        ran = beamtrawl("crawl", folder, "--seed", web.url("a.test"), "--rounds", "2", *LOOPBACK)
-    assert ran.code == 0, ran.err
+        success("crawl", folder, "--seed", web.url("a.test"), "--rounds", "2", *LOOPBACK)
     return folder
 
 

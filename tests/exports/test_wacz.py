@@ -22,7 +22,7 @@ from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.http.request_headers import Identity
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Robot
-from tests.support.command_line import LOOPBACK, beamtrawl, contents, failure
+from tests.support.command_line import LOOPBACK, beamtrawl, contents, failure, success
 from tests.support.crawls import rows
 from tests.support.disks import Fault, SimulatedDisk
 from tests.support.web import Web, html, redirect
@@ -44,8 +44,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site with a redirect at its root, a copy, and pages that restrict what is shown of them."""
     folder = tmp_path_factory.mktemp("crawl") / "crawl"
     with Web({"a.test": SITE}) as web:
-        ran = beamtrawl("crawl", folder, "--seed", web.url("a.test"), *LOOPBACK)
-    assert ran.code == 0, ran.err
+        success("crawl", folder, "--seed", web.url("a.test"), *LOOPBACK)
     return folder
 
 

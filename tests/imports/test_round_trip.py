@@ -11,7 +11,7 @@ from beamtrawl.pipeline.imports.read_before import known_of
 from beamtrawl.transforms.tables.schemas import URLS
 from tests.imports.test_bad_input import imported as read_in
 from tests.imports.test_bad_input import record
-from tests.support.command_line import LOOPBACK, beamtrawl, failure
+from tests.support.command_line import LOOPBACK, beamtrawl, failure, success
 from tests.support.crawls import frontier, rows, states
 from tests.support.web import Answer, Web, html
 
@@ -34,24 +34,21 @@ SITE = {
 def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("crawl") / "crawl"
     with Web({"a.test": SITE}) as web:
-        ran = beamtrawl("crawl", folder, "--seed", web.url("a.test"), *LOOPBACK)
-    assert ran.code == 0, ran.err
+        success("crawl", folder, "--seed", web.url("a.test"), *LOOPBACK)
     return folder
 
 
 @pytest.fixture(scope="module")
 def archive(crawl: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("archive") / "warc"
-    ran = beamtrawl("export", "warc", crawl, out)
-    assert ran.code == 0, ran.err
+    success("export", "warc", crawl, out)
     return out
 
 
 @pytest.fixture(scope="module")
 def imported(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("imported") / "crawl"
-    ran = beamtrawl("import", "warc", folder, archive / "part-*.warc.gz", "--workers", 1)
-    assert ran.code == 0, ran.err
+    success("import", "warc", folder, archive / "part-*.warc.gz", "--workers", 1)
     return folder
 
 

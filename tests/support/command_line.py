@@ -38,6 +38,13 @@ def failure(*words: object) -> tuple[int, str]:
     return code, err.removeprefix("beamtrawl: ").rstrip("\n")
 
 
+def success(*words: object) -> str:
+    """What a command that succeeds prints."""
+    ran = beamtrawl(*words)
+    assert ran.code == 0, ran.err
+    return ran.out
+
+
 def contents(directory: Path) -> dict[Path, bytes]:
     """All files below a directory."""
     return {path.relative_to(directory): path.read_bytes() for path in directory.rglob("*") if path.is_file()}

@@ -49,10 +49,10 @@ def reply_of(record: Record, digest: str | None, body_bytes: int, head_bytes: in
 
     failure, error, is_cut = None, None, bool(record.field("WARC-Truncated"))
     try:
-        decoded = decode_body(read, headers, body_bytes, body.extend, check.without_chunks)
+        decoded, lacks_chunks = decode_body(read, headers, body_bytes, body.extend, check.without_chunks)
         while read(_CHUNK):  # the digest is that of all bytes
             pass
-        truncated = decoded.truncated or is_cut
+        is_cut = is_cut or lacks_chunks
         if decoded.failure and not is_cut:
             failure, error = decoded.failure.outcome, decoded.failure.text
     except DamagedError as damage:
@@ -63,7 +63,7 @@ def reply_of(record: Record, digest: str | None, body_bytes: int, head_bytes: in
         failure, error = Outcome.BAD_RESPONSE, f"the payload digest {str(digest)[:80]} is not that of the record"
     kept = b"" if failure else bytes(body)
     address = record.field("WARC-IP-Address") or None
-    return Reply(status, headers, kept, truncated, address, failure=failure, error=error)
+    return Reply(status, headers, kept, decoded.truncated or is_cut, address, failure=failure, error=error)
 
 
 def contradicts(record: Record, head: tuple[int, Headers, bytes], digest: str | None) -> bool:

@@ -11,7 +11,7 @@ from ..http.response_head import read_head
 
 _ORIGINAL = "x-archive-orig-"
 _CHUNK = 65_536
-_SIZE_LINE = re.compile(rb"\s*([0-9a-fA-F]{1,15})\s*(?:;[^\r\n]*)?\r?\n")
+_SIZE_LINE = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")  # strictly: a text may begin with a number
 _MOST_SIZE_LINE = 256
 _ENDLESS = Pace(0, float("inf"), 0)
 
@@ -72,21 +72,23 @@ def decode_body(
     limit: int,
     append: Callable[[bytes], None],
     unchunked: Callable[[bytes], None],
-) -> Body:
-    """Decode a body, of which `append` gets up to `limit` bytes, as `response_body.read_body`.
+) -> tuple[Body, bool]:
+    """Decode a body, of which `append` gets up to `limit` bytes; and whether it ends before its last chunk.
 
     `unchunked` gets what a body in chunks contains, before its content coding is undone.
 
     Archives hold bodies with or without the codings that their headers name: what does not begin like a coding is
     taken as it is.
     """
-    source = _Source(read)
+    source, chunks = _Source(read), None
     if is_chunked(headers) and _SIZE_LINE.match(source.peek(_MOST_SIZE_LINE)):
-        source = _Source(_Dechunked(source, unchunked).read)
+        chunks = _Dechunked(source, unchunked)
+        source = _Source(chunks.read)
     coding = coding_of(headers)
     if coding and not _begins_like(source.peek(2), coding):
         coding = ""
-    return read_body(source.read, coding, limit, _ENDLESS, lambda: 0.0, append)
+    body = read_body(source.read, coding, limit, _ENDLESS, lambda: 0.0, append)
+    return body, bool(chunks and chunks.is_cut)
 
 
 def _begins_like(start: bytes, coding: str) -> bool:
@@ -123,6 +125,7 @@ class _Dechunked:
 
     def __init__(self, source: _Source, tap: Callable[[bytes], None]) -> None:
         self._source, self._tap, self._left, self._is_over = source, tap, 0, False
+        self.is_cut = False  # it ends before its last chunk
 
     def read(self, size: int) -> bytes:
         if not self._left:
@@ -131,7 +134,7 @@ class _Dechunked:
             return b""
         data = self._source.read(min(size, self._left))
         self._left -= len(data)
-        self._is_over = not data
+        self._is_over = self.is_cut = not data
         self._tap(data)
         return data
 
@@ -140,7 +143,7 @@ class _Dechunked:
         line = _SIZE_LINE.match(start)
         size = int(line[1], 16) if line else 0
         if not line or not size:
-            self._is_over = True
+            self._is_over, self.is_cut = True, not line
             return
         skipped = len(self._source.peek(_MOST_SIZE_LINE)) - len(start) + line.end()
         while skipped:

@@ -63,9 +63,11 @@ _XSLT = """
   <xsl:output method="text"/>
   <xsl:template match="{blocks}">{block}<xsl:apply-templates/>{block}</xsl:template>
   <xsl:template match="{headings}">
-    <xsl:value-of select="concat('{block}{section}', substring(local-name(), 2), '{section}', @id, '{section}', .)"/>
+    <xsl:value-of select="concat('{block}{section}', substring(local-name(), 2), '{section}', @id, '{section}')"/>
+    <xsl:apply-templates mode="heading"/>
     <xsl:text>{block}</xsl:text>
   </xsl:template>
+  <xsl:template match="{invisible}" mode="heading" priority="1"/>
   <xsl:template match="dt">
     <xsl:text>{block}</xsl:text>
     <xsl:if test="@id">
@@ -259,6 +261,7 @@ def _stylesheet(dropped: list[str], more: str) -> etree.XSLT:
             _XSLT.format(
                 blocks="|".join(_BLOCKS.split()),
                 headings="|".join(_HEADINGS.split()),
+                invisible="|".join(_INVISIBLE.split()),
                 dropped="|".join(dropped),
                 block=_BLOCK,
                 line=_LINE,
