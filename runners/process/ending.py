@@ -21,13 +21,13 @@ class Ending:
 
     def _end(self) -> None:
         try:
-            if sys.stdout and not sys.stdout.closed:
+            if not sys.stdout.closed:
                 sys.stdout.flush()
         except OSError as error:
             self.code = self.code or 1
             if not isinstance(error, BrokenPipeError):  # its reader has read enough
                 print(f"beamtrawl: the output cannot be written: {error.strerror}", file=sys.stderr)
         finally:
-            with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none
+            with contextlib.suppress(OSError, ValueError):  # closed
                 sys.stderr.flush()
             os._exit(self.code)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..process.absent import Absent
 from ..process.ending import Ending
 from ..process.garbage import collect_rarely
+from ..process.streams import open_closed_streams
 from ..terminal.errors import BEAM_REPEATS
 from ..terminal.visible import make_visible
 from .beam_options import asks_for_runner
@@ -19,7 +20,8 @@ def main() -> int:
     """The console script."""
     ending = Ending()
     words = sys.argv[1:]
-    if sys.stderr and sys.stderr.isatty():
+    open_closed_streams()
+    if sys.stderr.isatty():
         print(starting(words), end="", file=sys.stderr, flush=True)
     make_visible()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # same as Ctrl-C: locks are released

@@ -40,7 +40,7 @@ def make_visible() -> None:
 
 
 def _visible_stream(stream: TextIO) -> TextIO:
-    if not isinstance(stream, io.TextIOWrapper):  # None if the file descriptor is closed
+    if not isinstance(stream, io.TextIOWrapper):  # another stream, as tests have
         return stream
     encoding, lines = stream.encoding, stream.line_buffering
     return VisibleStream(stream.detach(), encoding=encoding, errors="backslashreplace", line_buffering=lines)
