@@ -43,12 +43,11 @@ def serve_http(server: Server[Any], listener: socket.socket) -> None:
     A request must name this machine as its host, and its origin, if it has one, too: a page of another site whose name
     resolves to this address can do nothing (DNS rebinding).
     """
-    port = listener.getsockname()[1]
-    names = ("127.0.0.1", "localhost")
+    hosts = hosts_of_this_machine(listener.getsockname()[1])
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
-        allowed_hosts=[f"{name}:{port}" for name in names],
-        allowed_origins=[f"http://{name}:{port}" for name in names],
+        allowed_hosts=hosts,
+        allowed_origins=[f"http://{host}" for host in hosts],
     )
     app = server.streamable_http_app(
         streamable_http_path=PATH,
@@ -59,6 +58,18 @@ def serve_http(server: Server[Any], listener: socket.socket) -> None:
     )
     config = uvicorn.Config(app, log_level="error", access_log=False, timeout_graceful_shutdown=1, lifespan="on")
     uvicorn.Server(config).run(sockets=[listener])
+
+
+def hosts_of_this_machine(port: int) -> list[str]:
+    """Return what `Host` may be in requests to this port; clients leave out the default port of HTTP (RFC 9110, 4.2.3).
+
+    >>> hosts_of_this_machine(8001)
+    ['127.0.0.1:8001', 'localhost:8001']
+    >>> hosts_of_this_machine(80)
+    ['127.0.0.1:80', 'localhost:80', '127.0.0.1', 'localhost']
+    """
+    names = ["127.0.0.1", "localhost"]
+    return [f"{name}:{port}" for name in names] + (names if port == 80 else [])
 
 
 def serve_stdio(server: Server[Any]) -> None:
