@@ -151,7 +151,8 @@ def _scan(own: _Import) -> None:
     own.stop.watch(stop_file)
     scope = _scope(own)
     robot, head_bytes = Identity.of(own.settings.robot).token, own.settings.fetch.max_header_bytes
-    step = scan_files.ScanStep(scope, missing, head_bytes, robot, stop_file, datetime.now(UTC))
+    progress = own.crawl.path(f"attempts/import-{own.name}-scan-progress")
+    step = scan_files.ScanStep(scope, missing, head_bytes, robot, progress, stop_file, datetime.now(UTC))
     seconds = sum(source.bytes for source, _ in missing) * _SCAN_SECONDS
     own.engine.run(partial(scan_files.build, step=step), seconds)
 
