@@ -3,9 +3,9 @@
     python benchmarks/killed_imports.py WORK OUT/*.warc.gz --kills 10 --part 3000 --seed 1
 
 The unkilled import comes first. The instants, after each start, are drawn from a share of the time that it took, so
-that the kills spread over scanning, reading and updates of all parts. An import that ends between two kills is compared, and
-the next one begins in a new directory; the last one is left to its end. Each kill is of the whole session of a child of
-this program, and shows which step it interrupted.
+that the kills spread over scanning, reading and updates of all parts. An import that ends between two kills is
+compared, and the next one begins in a new directory; the last one is left to its end. Each kill is of the whole session
+of a child of this program, and shows which step it interrupted.
 """
 
 import argparse

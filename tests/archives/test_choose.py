@@ -223,8 +223,22 @@ def test_plans_leave_out_what_was_read_before(choice: Choice) -> None:
     rows = pa.Table.from_pylist([capture(path, 1, number=0) for path in "ab"], schema=SCAN)
     choice.add_captures(0, rows)
     choice.choose()
-    ((_, batches),) = choice.plans({url_key("http://a.test/a")})
-    assert [url for batch in batches for url in batch["url"].to_pylist()] == ["http://a.test/b"]
+    plans = choice.plans({url_key("http://a.test/a")})
+    assert [url for _, rows in plans for batch in rows for url in batch["url"].to_pylist()] == ["http://a.test/b"]
+
+
+def test_plans_are_by_file_whatever_the_batches(choice: Choice) -> None:
+    """More captures than a batch, of many small files and a large one, each in the order of the file."""
+    sizes = [1, 2, 30_000, 0, 3]
+    for file, size in enumerate(sizes):
+        rows = [capture(f"{file}/{number}", 1, number=number) for number in reversed(range(size))]
+        choice.add_captures(file, pa.Table.from_pylist(rows, schema=SCAN))
+    choice.choose()
+    found = [
+        (file, [number for rows in batches for number in rows["number"].to_pylist()])
+        for file, batches in choice.plans()
+    ]
+    assert found == [(file, list(range(size))) for file, size in enumerate(sizes) if size]
 
 
 def test_the_first_page_of_each_host_is_the_nearest() -> None:

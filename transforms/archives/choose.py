@@ -6,6 +6,8 @@ matter: archives repeat them. Temporary failures count only for a URL of which n
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import duckdb
@@ -73,6 +75,7 @@ class Choice:
 
     def __init__(self, folder: str, memory: str = "1GB") -> None:
         """`folder` is a local one, for what does not fit into memory."""
+        self._waiting: dict[str, list[pa.Table]] = {}
         self._database = duckdb.connect(f"{folder}/choice.db")
         self._database.execute(f"SET temp_directory = '{folder}'; SET memory_limit = '{memory}'; SET threads = 1")
         self._database.execute("SET preserve_insertion_order = false; SET TimeZone = 'UTC'")
@@ -97,36 +100,55 @@ class Choice:
         self._insert("stored", _of_file(file, stored))
 
     def _insert(self, name: str, rows: pa.Table) -> None:
-        self._database.register("rows", rows)
-        self._database.execute(f"INSERT INTO {name} SELECT * FROM rows")
+        waiting = self._waiting.setdefault(name, [])
+        waiting.append(rows)
+        if sum(table.num_rows for table in waiting) >= _BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Insert what was added: many files have few captures."""
+        for name, tables in self._waiting.items():
+            self._database.register("rows", pa.concat_tables(tables))
+            self._database.execute(f"INSERT INTO {name} SELECT * FROM rows")
+        self._waiting.clear()
 
     def hosts(self) -> list[str]:
         """The hosts of all captures, sorted."""
+        self._flush()
         return [host for (host,) in self._database.sql("SELECT DISTINCT host FROM captures ORDER BY 1").fetchall()]
 
     def url_keys(self) -> Iterator[pa.Table]:
         """The keys of all captures."""
+        self._flush()
         for batch in self._database.sql("SELECT DISTINCT url_key FROM captures").to_arrow_reader(_BATCH):
             yield pa.Table.from_batches([batch]).cast(pa.schema([("url_key", KEY)]))
 
     def revisited(self) -> pa.Table:
         """(url_key, host) of the URLs to which revisits refer."""
+        self._flush()
         return self._database.sql(_REVISITED).to_arrow_table().cast(pa.schema([("url_key", KEY), SCAN.field("host")]))
 
     def choose(self) -> Chosen:
+        self._flush()
         self._database.execute(_CHOOSE)
         return Chosen(*self._database.sql(_COUNT).fetchall()[0])
 
     def plans(self, before: Collection[bytes] = ()) -> Iterator[tuple[int, Iterator[pa.Table]]]:
-        """The visits to make of each file, as batches of PLAN, after `choose`; none of those read `before`."""
-        self._database.register("keys", pa.table({"url_key": pa.array(list(before), KEY)}))
-        self._database.execute("CREATE TABLE planned AS SELECT * FROM chosen ANTI JOIN keys USING (url_key)")
-        for (file,) in self._database.sql("SELECT DISTINCT payload_file FROM planned ORDER BY 1").fetchall():
-            yield file, self._plan(file)
+        """The visits to make of each file, as batches of PLAN, after `choose`; none of those read `before`.
 
-    def _plan(self, file: int) -> Iterator[pa.Table]:
-        for batch in self._database.sql(_PLAN, params=[file]).to_arrow_reader(_BATCH):
-            yield pa.Table.from_batches([batch]).cast(PLAN)
+        The batches of a file are read before the next file is taken: all come from one sorted query.
+        """
+        self._database.register("keys", pa.table({"url_key": pa.array(list(before), KEY)}))
+        for file, pieces in groupby(self._planned(), key=itemgetter(0)):
+            yield file, (rows for _, rows in pieces)
+
+    def _planned(self) -> Iterator[tuple[int, pa.Table]]:
+        for batch in self._database.sql(_PLAN).to_arrow_reader(_BATCH):
+            rows = pa.Table.from_batches([batch]).cast(PLAN)
+            start = 0
+            for run in pc.run_end_encode(rows["file"].combine_chunks()).run_ends.to_pylist():
+                yield rows["file"][start].as_py(), rows.slice(start, run - start)
+                start = run
 
     def close(self) -> None:
         self._database.close()
@@ -246,5 +268,5 @@ FROM judged
 _PLAN = """
 SELECT payload_file AS file, payload_number AS number, url_key, url, host, fetched_at, is_robots,
   new_depth AS depth, new_referrer AS referrer, elapsed_ms, digest, head, discovered_round, digest_before
-FROM planned WHERE payload_file = ? ORDER BY payload_number NULLS FIRST, url_key
+FROM chosen ANTI JOIN keys USING (url_key) ORDER BY payload_file, payload_number NULLS FIRST, url_key
 """
