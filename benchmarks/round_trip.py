@@ -80,7 +80,8 @@ def compare(name: str, one: dict[str, dict[str, Any]], other: dict[str, dict[str
 
 def show_batches(crawl: CrawlDir, again: CrawlDir) -> None:
     """Print how many texts of a crawl its import has, and how many if the same visits are parsed in other batches."""
-    texts = {url: row["text"] for url, row in rows(crawl, *TABLES["documents"]).items()}
+    documents = rows(crawl, *TABLES["documents"])
+    texts = {url: row["text"] for url, row in documents.items() if row["duplicate_of"] is None}  # others have none
     visits = {visit["url"]: visit for group in groups(again) for visit in group}
     ours = [[visits[visit["url"]] for visit in group if visit["url"] in visits] for group in groups(crawl)]
     for title, batches in (("its own batches", groups(again)), ("those of the crawl", ours)):
@@ -98,7 +99,7 @@ def groups(crawl: CrawlDir) -> Iterator[list[dict[str, Any]]]:
 
 def parsed(batches: Iterable[list[dict[str, Any]]], settings: Settings) -> Iterator[tuple[str, str]]:
     """(URL, text) of each page; a later version comes later."""
-    robot, kinds = Identity.of(settings.robot).token, settings.documents.kinds
+    robot, kinds = Identity.of(settings.robot).token, tuple(settings.documents.kinds)
     for batch in batches:
         for visit, page, _ in parse_batch(batch, robot, kinds):
             if page is not None:

@@ -127,7 +127,8 @@ def serves(store: Store, directory: str) -> bool:
 def put(store: Store, name: str, data: bytes) -> None:
     bucket = store.root.partition("://")[2]
     url = f"{store.environment.get('AWS_ENDPOINT_URL') or store.environment['STORAGE_EMULATOR_HOST']}/{bucket}/{name}"
-    with urllib.request.urlopen(urllib.request.Request(url, data, method="PUT")) as answer:
+    given = urllib.request.Request(url, data, {"Content-Type": "application/octet-stream"}, method="PUT")
+    with urllib.request.urlopen(given, timeout=60) as answer:
         assert answer.status == 200
 
 
