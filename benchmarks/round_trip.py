@@ -6,19 +6,26 @@
 
 Rows are compared by URL, the newest version of each page. Numbers of rounds differ by their nature and are left out; a
 column that differs is shown with the number of rows and some samples. The index is compared by `export ciff`: each
-document with its length, each term with the numbers of its documents and occurrences.
+document with its length, each term with the numbers of its documents and occurrences. With `--batches`, the visits of
+the import are parsed once more in the batches of the crawl, to see which texts differ by their batches alone.
 """
 
 import argparse
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
+from beamtrawl.transforms.directory.crawl_settings import stored_settings
+from beamtrawl.transforms.documents.parse_visits import parse_batch
+from beamtrawl.transforms.http.request_headers import Identity
+from beamtrawl.transforms.settings import Settings
 from beamtrawl.transforms.sql import query_batches
+from beamtrawl.transforms.tables.table_files import read_groups
 
 _SAMPLES = 3
 _OF_TIME = {"round", "first_round", "near_round"}
@@ -71,6 +78,34 @@ def compare(name: str, one: dict[str, dict[str, Any]], other: dict[str, dict[str
             print(f"    {sample}")
 
 
+def show_batches(crawl: CrawlDir, again: CrawlDir) -> None:
+    """Print how many texts of a crawl its import has, and how many if the same visits are parsed in other batches."""
+    documents = rows(crawl, *TABLES["documents"])
+    texts = {url: row["text"] for url, row in documents.items() if row["duplicate_of"] is None}  # others have none
+    visits = {visit["url"]: visit for group in groups(again) for visit in group}
+    ours = [[visits[visit["url"]] for visit in group if visit["url"] in visits] for group in groups(crawl)]
+    for title, batches in (("its own batches", groups(again)), ("those of the crawl", ours)):
+        found = dict(parsed(batches, stored_settings(crawl)))
+        equal = sum(found.get(url) == text for url, text in texts.items())
+        print(f"texts of the import, parsed in {title}: {equal:,} of {len(texts):,} equal")
+
+
+def groups(crawl: CrawlDir) -> Iterator[list[dict[str, Any]]]:
+    """The visits of each row group, which is a batch when pages are parsed."""
+    for file in files_of(crawl.manifests(), "visits"):
+        for group in read_groups(crawl.root, file):
+            yield group.to_pylist()
+
+
+def parsed(batches: Iterable[list[dict[str, Any]]], settings: Settings) -> Iterator[tuple[str, str]]:
+    """(URL, text) of each page; a later version comes later."""
+    robot, kinds = Identity.of(settings.robot).token, tuple(settings.documents.kinds)
+    for batch in batches:
+        for visit, page, _ in parse_batch(batch, robot, kinds):
+            if page is not None:
+                yield visit["url"], page.text
+
+
 def indexed(path: str) -> Counter[tuple[Any, ...]]:
     """Each term with the numbers of its documents and occurrences, and each document with its length."""
     with TemporaryDirectory() as folder:
@@ -118,8 +153,12 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compare a crawl with the import of its export")
     parser.add_argument("dirs", nargs=2, metavar="DIR")
+    parser.add_argument("--batches", action="store_true", help="show the texts by the batches of their pages, no more")
     arguments = parser.parse_args()
     crawls = [CrawlDir(path) for path in arguments.dirs]
+    if arguments.batches:
+        show_batches(*crawls)
+        return
     for name, (key, query) in TABLES.items():
         one, other = (rows(crawl, key, query) for crawl in crawls)
         compare(name, one, other)

@@ -29,6 +29,7 @@ from ...transforms.outcomes import IMPORTED, LINKS_ONLY
 from ...transforms.parsing.crawl_scope import CrawlScope
 from ...transforms.settings import Settings, changed_values, settings_digest
 from ...transforms.tables.bloom import Bloom
+from ...transforms.tables.key_scan import Wanted
 from ...transforms.tables.table_files import TableFile, TableWriter, open_parquet
 from ...transforms.urls.canonical import url_key
 from ..attempt import Attempt, Engine
@@ -38,6 +39,7 @@ from ..control import Observer, StopSignal
 from ..update_round import update_round
 from . import read_files, scan_files
 from .read_before import keys_read, known_robots, known_urls, robots_texts
+from .stored_payloads import stored_originals
 
 _SCAN_SECONDS, _READ_SECONDS = 1.5e-8, 3e-8  # of computing per byte of a file, roughly
 _GROUP_BYTES = 64 << 20  # of files that one worker reads together
@@ -149,7 +151,8 @@ def _scan(own: _Import) -> None:
     own.stop.watch(stop_file)
     scope = _scope(own)
     robot, head_bytes = Identity.of(own.settings.robot).token, own.settings.fetch.max_header_bytes
-    step = scan_files.ScanStep(scope, missing, head_bytes, robot, stop_file, datetime.now(UTC))
+    progress = own.crawl.path(f"attempts/import-{own.name}-scan-progress")
+    step = scan_files.ScanStep(scope, missing, head_bytes, robot, progress, stop_file, datetime.now(UTC))
     seconds = sum(source.bytes for source, _ in missing) * _SCAN_SECONDS
     own.engine.run(partial(scan_files.build, step=step), seconds)
 
@@ -170,6 +173,9 @@ def _add_scans(own: _Import, found: Imported) -> None:
         found.skipped.update({reason: count for reason, count in scanned.counts.items() if reason != RECORDS})
         found.troubles += scanned.troubles
 
+
+_File = tuple[Source | str, int]
+"""(an archive, or the path of a file of visits that has payloads of earlier imports; its bytes)"""
 
 _Slice = tuple[int, int, int]
 """(number of a file, its first capture, the end)"""
@@ -198,7 +204,7 @@ def _import_part(own: _Import, part: Sequence[_Slice], rights: Rights, found: Im
     with tempfile.TemporaryDirectory() as folder, contextlib.closing(Choice(folder)) as choice:
         own.observer.busy("choosing captures that the crawl does not have")
         chosen = _choose(own, choice, part, manifests)
-        for reason in ("known", "older", "revisit"):
+        for reason in ("known", "older", "revisit", "revisit_differs"):
             found.skipped[reason] += getattr(chosen, reason)
         if not chosen.visits + chosen.robots:
             return
@@ -206,14 +212,16 @@ def _import_part(own: _Import, part: Sequence[_Slice], rights: Rights, found: Im
         attempt = Attempt(crawl, step, prefix)
         attempt.stop_earlier()
         leftovers = find_leftovers(crawl, prefix)
-        groups = _write_plans(own, choice, attempt, rights, keys_read(crawl, leftovers))
+        files: list[_File] = [(source, source.bytes) for source in own.job.sources]
+        files += [(file.path, file.bytes) for file in files_of(manifests, "visits")]
+        groups = _write_plans(own, choice, attempt, rights, files, keys_read(crawl, leftovers))
         _read(own, attempt, groups, chosen)
         if own.stop.is_set():
             return
-        files = [*leftovers.files, *attempt.pieces(), *_seeds(own, step, manifests)]
+        written = [*leftovers.files, *attempt.pieces(), *_seeds(own, step, manifests)]
     counters = {IMPORTED: chosen.visits} | ({} if own.follows else {LINKS_ONLY: 1})
     values = changed_values(own.settings)
-    manifest = attempt.commit(settings_digest(own.settings), files=files, counters=counters, settings=values)
+    manifest = attempt.commit(settings_digest(own.settings), files=written, counters=counters, settings=values)
     own.observer.step_committed(manifest)
     found.visits += chosen.visits
     found.robots += chosen.robots
@@ -227,13 +235,30 @@ def _choose(own: _Import, choice: Choice, part: Sequence[_Slice], manifests: Seq
     for number, start, end in part:
         for captures in _captures(own.crawl.root, own.scans[number], start, end):
             choice.add_captures(number, captures)
-    hosts, keys = choice.hosts(), Bloom(sum(end - start for _, start, end in part))
+    crawl, hosts, keys = own.crawl, choice.hosts(), Bloom(sum(end - start for _, start, end in part))
     for table in choice.url_keys():
         keys.add(table["url_key"])
-    for known in known_urls(own.crawl, manifests, hosts, keys):
+    for known in known_urls(crawl, manifests, hosts, keys):
         choice.add_known(known)
-    choice.add_known(known_robots(own.crawl, manifests, hosts))
+    choice.add_known(known_robots(crawl, manifests, hosts))
+    revisited = Wanted.of(choice.revisited(), "url_key", "host")
+    if revisited.values:
+        for number, captures in _elsewhere(own, part):
+            choice.add_elsewhere(number, captures.filter(pa.array(revisited.mask(captures))))
+        for number, path in enumerate(paths_of(manifests, "visits"), len(own.scans)):
+            for stored in stored_originals(crawl.root, path, revisited, read_blocks(crawl)):
+                choice.add_stored(number, stored)
     return choice.choose()
+
+
+def _elsewhere(own: _Import, part: Sequence[_Slice]) -> Iterator[tuple[int, pa.Table]]:
+    """The captures that are not in a part, with the number of their file."""
+    within = {number: (start, end) for number, start, end in part}
+    for number, path in enumerate(own.scans):
+        start, end = within.get(number, (0, 0))
+        for first, last in ((0, start), (end, sys.maxsize)):
+            if first < last:
+                yield from ((number, captures) for captures in _captures(own.crawl.root, path, first, last))
 
 
 def _captures(root: str, path: str, start: int, end: int) -> Iterator[pa.Table]:
@@ -247,26 +272,26 @@ def _captures(root: str, path: str, start: int, end: int) -> Iterator[pa.Table]:
 
 
 def _write_plans(
-    own: _Import, choice: Choice, attempt: Attempt, rights: Rights, before: set[bytes]
-) -> list[list[tuple[Source, str]]]:
+    own: _Import, choice: Choice, attempt: Attempt, rights: Rights, files: Sequence[_File], before: set[bytes]
+) -> list[list[tuple[Source | str, str]]]:
     """Write the plan of each file, without what was read before; the files in groups for workers."""
-    groups: list[list[tuple[Source, str]]] = []
+    groups: list[list[tuple[Source | str, str]]] = []
     planned, room = pa.schema([*PLAN, *RIGHTS]), 0
     for number, batches in choice.plans(before):
         path = f"attempts/{attempt.name}-plan-{number:06d}.parquet"
         with filesystem.create(own.crawl.path(path)) as sink, pq.ParquetWriter(sink, planned) as writer:
             for batch in batches:
                 writer.write_table(rights.of(batch))
-        source = own.job.sources[number]
-        if room < source.bytes:
+        source, size = files[number]
+        if room < size:
             groups.append([])
             room = _GROUP_BYTES
         groups[-1].append((source, path))
-        room -= source.bytes
+        room -= size
     return groups
 
 
-def _read(own: _Import, attempt: Attempt, groups: list[list[tuple[Source, str]]], chosen: Chosen) -> None:
+def _read(own: _Import, attempt: Attempt, groups: list[list[tuple[Source | str, str]]], chosen: Chosen) -> None:
     fetch = own.settings.fetch
     step = read_files.ReadStep(
         root=own.crawl.root,
@@ -282,7 +307,8 @@ def _read(own: _Import, attempt: Attempt, groups: list[list[tuple[Source, str]]]
     )
     own.observer.step_started(Step("import", attempt.step.round), attempt.progress, chosen.visits)
     own.stop.watch(attempt.stop_file)
-    seconds = sum(source.bytes for group in groups for source, _ in group) * _READ_SECONDS
+    read = (source for group in groups for source, _ in group if isinstance(source, Source))
+    seconds = sum(source.bytes for source in read) * _READ_SECONDS
     own.engine.run(partial(read_files.build, step=step), seconds)
 
 

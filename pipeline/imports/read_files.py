@@ -18,6 +18,7 @@ from ...transforms.tables.table_files import open_parquet
 from ...transforms.workers.keeper import Keeper
 from ...transforms.workers.progress import Watch
 from .read_before import keys_read
+from .stored_payloads import read_stored
 
 _WATCH_S = 0.5
 _PLANNED = 2_000  # rows of a plan in memory
@@ -25,12 +26,12 @@ _PLANNED = 2_000  # rows of a plan in memory
 
 @dataclasses.dataclass(frozen=True)
 class ReadStep:
-    """The inputs and outputs of reading."""
+    """The inputs and outputs of reading; a file is an archive, or the path of one of table visits."""
 
     root: str
     round: int
     attempt: str  # the name of its durable pieces
-    groups: Sequence[Sequence[tuple[Source, str]]]  # files that one worker reads, with the paths of their plans
+    groups: Sequence[Sequence[tuple[Source | str, str]]]  # files that one worker reads, with the paths of their plans
     body_bytes: int
     head_bytes: int
     robot: str
@@ -54,9 +55,12 @@ class _ReadFn(beam.DoFn):
         self._watch = Watch(step.stop_file, None, _WATCH_S)
         self._progress = StageProgress(step.progress, "reading captures", 1, 1)
 
-    def process(self, group: list[tuple[tuple, str]]) -> None:
+    def process(self, group: list[tuple[tuple | str, str]]) -> None:
         for source, plan in group:
-            self._read(Source(*source), plan)
+            if isinstance(source, str):
+                self._read_stored(source, plan)
+            else:
+                self._read(Source(*source), plan)
 
     def finish_bundle(self) -> None:
         self._watch.close()
@@ -76,9 +80,16 @@ class _ReadFn(beam.DoFn):
             if not isinstance(record, Record) or record.number < row["number"]:
                 continue
             reply = reply_of(record, row["digest"], self._step.body_bytes, self._step.head_bytes)
+            compared = row["digest"]
             while row is not None and row["number"] == record.number:
-                self._keep(row, reply)
+                self._keep(row if row["digest"] == compared else row | {"digest": None}, reply)
                 row = next(rows, None)
+
+    def _read_stored(self, path: str, plan: str) -> None:
+        for row, reply in read_stored(self._step.root, path, _planned(self._step.root, plan)):
+            if self._watch.is_stopped:
+                return
+            self._keep(row, reply)
 
     def _keep(self, row: dict[str, Any], reply: Reply | None) -> None:
         if row["url_key"] in self._known:
@@ -100,5 +111,8 @@ def _planned(root: str, path: str) -> Iterator[dict[str, Any]]:
 
 def build(pipeline: beam.Pipeline, step: ReadStep) -> None:
     """Read the groups of files; bodies are written where they are read."""
-    groups = [[(tuple(source), plan) for source, plan in group] for group in step.groups]
+    groups = [
+        [(source if isinstance(source, str) else tuple(source), plan) for source, plan in group]
+        for group in step.groups
+    ]
     _ = pipeline | "Groups" >> beam.Create(groups, reshuffle=False) | beam.Reshuffle() | beam.ParDo(_ReadFn(step))

@@ -11,6 +11,7 @@ from ...transforms.archives.scan import scan_file
 from ...transforms.archives.sources import Source
 from ...transforms.blocks.files import read_blocks
 from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.exchange.stage_progress import StageProgress
 from ...transforms.files import filesystem
 from ...transforms.parsing.crawl_scope import CrawlScope
 from ...transforms.parsing.registry import kinds_of
@@ -24,6 +25,7 @@ class ScanStep:
     files: Sequence[tuple[Source, str]]  # with the paths of the results, below the crawl directory
     head_bytes: int
     robot: str
+    progress: str
     stop_file: str
     now: datetime
 
@@ -42,10 +44,13 @@ class _ScanFn(beam.DoFn):
             self._step.head_bytes,
             self._step.robot,
         )
+        self._progress = StageProgress(self._step.progress, "scanning archives", 1, 1)
 
     def process(self, file: tuple[tuple, str]) -> None:
         if not filesystem.exists(self._step.stop_file):
+            self._progress.report()
             scan_file(self._step.scope.root, Source(*file[0]), file[1], self._admission)
+            self._progress.report(1)
 
 
 def build(pipeline: beam.Pipeline, step: ScanStep) -> None:

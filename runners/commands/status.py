@@ -53,11 +53,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def render(found: Status) -> str:
     """The state of a crawl in lines for people."""
-    step, many = found.next_step, [row for row in found.copies if total(row) >= _MANY]
-    when = "now" if found.running and found.running.step else "next"
+    running, many = found.running, [row for row in found.copies if total(row) >= _MANY]
+    when, step = ("now", running.step) if running and running.step else ("next", found.next_step.step)
     lines = [
-        f"{found.directory}: {found.rounds} rounds; {when}: {step.step} of round {step.round}",
-        *([running_line(found.running)] if found.running else []),
+        f"{found.directory}: {found.rounds} rounds; {when}: {step} of round {found.next_step.round}",
+        *([running_line(running)] if running else []),
         *_times(found),
         _line("tables", found.tables),
         _line("outcomes", found.outcomes),
@@ -86,6 +86,8 @@ def running_line(running: RunningStep) -> str:
     if running.step is None or running.step_since is None:
         return f"{owner}, between two steps, or waiting for URLs to be due"
     began = f"{owner}; {running.step} since {_time(running.step_since)}"
+    if running.step == "import":
+        return f"{began}: {running.stage}, {running.done} done, {running.rate:.1f}/s"
     if running.step == "update":
         done = f"{running.done} of {counted(running.total, 'visit')} parsed"
         return f"{began}: {done}{f', {running.stage}' if running.stage else ''}"

@@ -26,14 +26,14 @@ class RunningStep:
     machine: str  # the name of its host
     is_here: bool  # on this machine
     since: float | None  # when it took the lock; None in locks of earlier versions
-    step: str | None  # fetch or update; None: no worker has reported on a step, such as between two steps
+    step: str | None  # fetch, update or import; None: no worker has reported on a step, such as between two steps
     round: int
     step_since: float | None  # when the first worker of the step began
-    done: int  # URLs of the frontier, or visits that are parsed
-    total: int  # of those
+    done: int  # URLs of the frontier, visits that are parsed, archives that are scanned, or captures that are read
+    total: int  # of those; 0 for an import, whose total is not known
     requests: int  # sent by the step
-    rate: float  # requests, or parsed visits, per second of the step
-    stage: str  # of an update step
+    rate: float  # requests, or else of what is done, per second of the step
+    stage: str  # of an update step or an import
     hosts_active: int
     hosts_waiting: int  # in their ordinary delay
     hosts_backing_off: int
@@ -48,6 +48,9 @@ def running_step(crawl: CrawlDir, step: Step, total: int, now: float | None = No
     if owner is None:
         return None
     attempt, began = newest_attempt(crawl.names("attempts", f"{attempts_prefix(step)}*{_MARK}*"))
+    imported, import_began = newest_attempt(crawl.names("attempts", f"*import-*{_MARK}*"))
+    if import_began > began:
+        attempt, began, step, total = imported, import_began, Step("import", step.round), 0
     if attempt and began < float(owner.get("since", 0.0)) - _SKEW_S:
         attempt = ""  # of a process that ended before this one began
     reported = add_up(read_reports(crawl.path(f"attempts/{attempt}"))) if attempt else NOTHING
@@ -80,7 +83,8 @@ def describe(
     owner: Mapping[str, Any], here: str, step: Step, total: int, began: float | None, reported: Reported, now: float
 ) -> RunningStep:
     """Return what the owner of a lock does; `began` is the start of its step, None before the first report."""
-    done = reported.visits if step.kind == "fetch" else reported.stage.parsed if reported.stage else 0
+    parsed = reported.stage.parsed if reported.stage else 0
+    done = reported.visits if step.kind == "fetch" else parsed
     requests = reported.requests
     seconds = now - began if began is not None else 0.0
     return RunningStep(

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from beamtrawl.transforms.archives.captures import SCAN
-from beamtrawl.transforms.archives.choose import KNOWN, Choice, Chosen, first_pages
+from beamtrawl.transforms.archives.choose import KNOWN, STORED, Choice, Chosen, first_pages
 from beamtrawl.transforms.urls.canonical import url_key
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
@@ -61,7 +61,7 @@ def choose(
 def test_the_newest_capture_of_a_url_counts(choice: Choice) -> None:
     counts, visits = choose(choice, [[capture("a", 1), capture("b", 3)], [capture("a", 2), capture("a", 0)]])
     assert visits == [("a", 2, 1, 0), ("b", 3, 0, 1)]
-    assert counts == Chosen(visits=2, robots=0, known=0, older=2, revisit=0)
+    assert counts == Chosen(visits=2, robots=0, known=0, older=2, revisit=0, revisit_differs=0)
 
 
 def test_of_equally_old_ones_the_first_file_counts_whatever_their_contents(choice: Choice) -> None:
@@ -123,7 +123,7 @@ def test_a_revisit_of_what_is_not_here_is_left_out_for_an_older_capture(choice: 
         [[capture("a", 1), revisit("a", 5, "gone", 1), revisit("b", 5, "a", 3), revisit("c", 5, "a", 1, "other")]],
     )
     assert visits == [("a", 1, 0, 0), ("c", 5, 0, 0)]  # no digest contradicts that of c
-    assert counts.revisit == 2
+    assert (counts.revisit, counts.revisit_differs) == (1, 1)
 
 
 def test_the_nearest_of_originals_before_and_after_counts(choice: Choice) -> None:
@@ -143,12 +143,73 @@ def test_many_revisits_of_one_url_cost_no_product_of_their_numbers(choice: Choic
     started = time.process_time()
     counts, _ = choose(choice, [originals, revisits])
     assert time.process_time() - started < 5  # 35 s for each pair
-    assert counts == Chosen(visits=1, robots=0, known=0, older=7999, revisit=0)
+    assert counts == Chosen(visits=1, robots=0, known=0, older=7999, revisit=0, revisit_differs=0)
 
 
 def test_a_digest_that_contradicts_is_no_original(choice: Choice) -> None:
     counts, visits = choose(choice, [[capture("a", 1, digest="x"), revisit("b", 5, "a", 1, "y")]])
-    assert (visits, counts.revisit) == ([("a", 1, 0, 0)], 1)
+    assert (visits, counts.revisit_differs) == ([("a", 1, 0, 0)], 1)
+
+
+def stored(path: str, day: int, number: int, digest: str | None, is_page: bool = True) -> dict[str, Any]:
+    key = url_key(f"http://a.test/{path}")
+    return {"url_key": key, "fetched_at": at(day), "number": number, "digest": digest, "is_page": is_page}
+
+
+# what an earlier import has of a, what the crawl knows of it, a revisit, the visit that it becomes, what is counted
+EARLIER = {
+    "another URL": ([stored("a", 1, 7, "x")], [], revisit("b", 5, "a", 1, "x"), ("b", 5, 9, 7), ()),
+    "another date": ([stored("a", 1, 7, "x")], [], revisit("b", 5, "a", 3, "x"), ("b", 5, 9, 7), ()),
+    "another digest": ([stored("a", 1, 7, "x")], [], revisit("b", 5, "a", 1, "y"), None, ("revisit_differs",)),
+    "no digest": ([stored("a", 1, 7, "x")], [], revisit("b", 5, "a", 1), None, ("revisit_differs",)),
+    "not compared": ([stored("a", 1, 7, None)], [], revisit("b", 5, "a", 1, "x"), None, ("revisit_differs",)),
+    "not the URL": ([stored("a", 1, 7, "x")], [], revisit("b", 5, "c", 1, "x"), None, ("revisit",)),
+    "an error page": ([stored("a", 1, 7, "x", False)], [], revisit("b", 5, "a", 1, "x"), ("b", 5, 9, 7), ()),
+    "unchanged": ([stored("a", 1, 7, "x")], [known("a", 1)], revisit("a", 5, "a", 1, "x"), ("a", 5, 0, None), ()),
+    "a later version": (
+        [stored("a", 1, 7, "x"), stored("a", 2, 8, "y")],
+        [known("a", 2)],
+        revisit("a", 5, "a", 1, "x"),
+        ("a", 5, 9, 7),
+        (),
+    ),
+    "a version that is nowhere": (
+        [stored("a", 1, 7, "x")],
+        [known("a", 1)],
+        revisit("a", 5, "a", 3, "y"),
+        None,
+        ("revisit_differs",),
+    ),
+    "a version of a live crawl": (
+        [stored("a", 1, 7, "x"), stored("a", 2, 8, None)],
+        [known("a", 2)],
+        revisit("a", 5, "a", 2, "y"),
+        ("a", 5, 0, None),
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize(("earlier", "before", "row", "visit", "counted"), EARLIER.values(), ids=EARLIER)
+def test_a_revisit_has_a_payload_of_an_earlier_import_that_was_compared_with_its_digest(
+    earlier: list[dict[str, Any]],
+    before: list[dict[str, Any]],
+    row: dict[str, Any],
+    visit: tuple[str, int, int, int | None] | None,
+    counted: tuple[str, ...],
+    choice: Choice,
+) -> None:
+    choice.add_stored(9, pa.Table.from_pylist(earlier, schema=STORED))
+    counts, visits = choose(choice, [[row]], before)
+    assert visits == ([visit] if visit else [])
+    assert {name for name in ("revisit", "revisit_differs") if getattr(counts, name)} == set(counted)
+
+
+def test_a_capture_of_another_part_gives_its_payload_and_becomes_no_visit(choice: Choice) -> None:
+    others = [capture("a", 1, number=4), capture("bad", 1, number=5, is_failure=True), revisit("c", 1, "a", 1)]
+    choice.add_elsewhere(3, pa.Table.from_pylist(others, schema=SCAN))
+    counts, visits = choose(choice, [[revisit("b", 5, "a", 1), revisit("d", 5, "bad", 1)]])
+    assert (visits, counts.visits, counts.revisit) == ([("b", 5, 3, 4)], 1, 1)
 
 
 def test_a_revisit_of_a_known_page_says_that_it_has_not_changed(choice: Choice) -> None:
@@ -162,8 +223,22 @@ def test_plans_leave_out_what_was_read_before(choice: Choice) -> None:
     rows = pa.Table.from_pylist([capture(path, 1, number=0) for path in "ab"], schema=SCAN)
     choice.add_captures(0, rows)
     choice.choose()
-    ((_, batches),) = choice.plans({url_key("http://a.test/a")})
-    assert [url for batch in batches for url in batch["url"].to_pylist()] == ["http://a.test/b"]
+    plans = choice.plans({url_key("http://a.test/a")})
+    assert [url for _, rows in plans for batch in rows for url in batch["url"].to_pylist()] == ["http://a.test/b"]
+
+
+def test_plans_are_by_file_whatever_the_batches(choice: Choice) -> None:
+    """More captures than a batch, of many small files and a large one, each in the order of the file."""
+    sizes = [1, 2, 30_000, 0, 3]
+    for file, size in enumerate(sizes):
+        rows = [capture(f"{file}/{number}", 1, number=number) for number in reversed(range(size))]
+        choice.add_captures(file, pa.Table.from_pylist(rows, schema=SCAN))
+    choice.choose()
+    found = [
+        (file, [number for rows in batches for number in rows["number"].to_pylist()])
+        for file, batches in choice.plans()
+    ]
+    assert found == [(file, list(range(size))) for file, size in enumerate(sizes) if size]
 
 
 def test_the_first_page_of_each_host_is_the_nearest() -> None:

@@ -20,12 +20,15 @@ import pytest
 import requests
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from beamtrawl.pipeline.attempt import Engine
 from beamtrawl.runners.engines.choose import engine
 from beamtrawl.runners.engines.flink import FlinkEngine, cause, defaults
 from beamtrawl.runners.engines.flink_rest import FlinkRest, Overview
 from beamtrawl.runners.engines.options import OptionsError
 from beamtrawl.runners.terminal.errors import Failure, Usage
 from tests.engines.test_worker import SITES, hits
+from tests.imports.test_resume import job
+from tests.imports.test_resume import run as import_captures
 from tests.support import flink_cluster
 from tests.support.crawls import crawl, without_times
 from tests.support.prerequisites import lacks
@@ -46,20 +49,33 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[flink_cluster.
     flink_cluster.stop(work)
 
 
-@slow
-def test_two_rounds_on_a_cluster_give_the_same_tables_and_index(cluster: flink_cluster.Cluster, tmp_path: Path) -> None:
+def on(cluster: flink_cluster.Cluster) -> Engine:
+    """An engine of a cluster; skips the test without Beam's job server."""
     try:
         jar = os.environ.get("BEAMTRAWL_FLINK_JOB_SERVER")
         given = [f"--flink_job_server_jar={jar}"] if jar else []
-        flink = engine("flink", 4, [f"--flink_master={cluster.address}", *given])
+        return engine("flink", 4, [f"--flink_master={cluster.address}", *given])
     except Failure as error:
         pytest.skip(str(error))  # Maven's repositories are not ours to provide
+
+
+@slow
+def test_two_rounds_on_a_cluster_give_the_same_tables_and_index(cluster: flink_cluster.Cluster, tmp_path: Path) -> None:
+    flink = on(cluster)
     with Web(SITES) as web:
         seeds = [web.url("host0.test"), web.url("host2.test")]
         crawl(tmp_path / "direct", seeds, rounds=2)
         crawl(tmp_path / "flink", seeds, rounds=2, engine=flink)
     assert without_times(tmp_path / "flink") == without_times(tmp_path / "direct")
     assert hits(tmp_path / "flink") == hits(tmp_path / "direct")
+
+
+@slow
+def test_an_import_on_a_cluster_gives_the_same_tables(cluster: flink_cluster.Cluster, tmp_path: Path) -> None:
+    given = job(tmp_path, part=9)
+    import_captures(tmp_path / "flink", given, on(cluster))
+    import_captures(tmp_path / "direct", given)
+    assert without_times(tmp_path / "flink") == without_times(tmp_path / "direct")
 
 
 @slow

@@ -206,3 +206,26 @@ def test_what_is_blocked_or_out_of_scope_is_skipped(tmp_path: Path) -> None:
     (tmp_path / "b.warc.gz").write_bytes(later)
     said = imported(folder, tmp_path / "b.warc.gz")
     assert (said["visits"], said["skipped"]) == (1, {"blocked": 1})
+
+
+def test_the_same_file_under_other_names_counts_once(tmp_path: Path) -> None:
+    """A copy has only older captures; a symbolic link, and a path written in another way, are the same file."""
+    (tmp_path / "a.warc.gz").write_bytes(record("a") + record("b"))
+    (tmp_path / "copy.warc.gz").write_bytes((tmp_path / "a.warc.gz").read_bytes())
+    (tmp_path / "link.warc.gz").symlink_to(tmp_path / "a.warc.gz")
+    said = imported(tmp_path / "c", tmp_path / "*.warc.gz", tmp_path / ".." / tmp_path.name / "a.warc.gz")
+    assert (said["files"], said["visits"], said["skipped"]) == (2, 2, {"older": 2})
+
+
+def test_a_file_of_descriptions_only_is_no_mistake(tmp_path: Path) -> None:
+    (tmp_path / "a.warc.gz").write_bytes(record("a", Type="warcinfo"))
+    said = imported(tmp_path / "c", tmp_path / "a.warc.gz")
+    assert (said["records"], said["rounds"], said["skipped"], said["troubles"]) == (1, 0, {"warcinfo": 1}, [])
+    assert list((tmp_path / "c" / "attempts").iterdir()) == []
+
+
+def test_of_two_answers_in_one_second_the_first_counts_in_every_order_of_rounds(tmp_path: Path) -> None:
+    (tmp_path / "a.warc.gz").write_bytes(record("a", "<p>First.") + record("a", "<p>Second."))
+    for part in (1, 2):
+        imported(folder := tmp_path / str(part), tmp_path / "a.warc.gz", "--part", part)
+        assert [row["body"] for row in rows(folder, "visits")] == [b"<p>First."]

@@ -40,6 +40,10 @@ LINES = {
         running("update", BEGAN, Reported(1, stage=Stage(1, 9, "parsing pages", 12))),
         f"{SINCE}; update since 2026-11-20 12:00:00 UTC: 12 of 40 visits parsed, parsing pages",
     ),
+    "an import": (
+        running("import", BEGAN, Reported(1, stage=Stage(1, 1, "reading captures", 12))),
+        f"{SINCE}; import since 2026-11-20 12:00:00 UTC: reading captures, 12 done, 1.2/s",
+    ),
     "no report yet": (running("fetch", None, NOTHING), f"{SINCE}, between two steps, or waiting for URLs to be due"),
     "on another machine": (
         running("fetch", None, NOTHING, host="box2"),
@@ -102,6 +106,21 @@ def test_status_beside_a_fetch_step(tmp_path: Path) -> None:
         assert f"is in use by process {os.getpid()}" in failure("crawl", tmp_path)[1]
     assert summarize(crawl, NOW).running is None
     assert render(summarize(crawl, NOW)).splitlines()[-1] == f"to go on: beamtrawl crawl {tmp_path}"
+
+
+@pytest.mark.parametrize(
+    ("name", "stage"),
+    [("import-ab-scan-progress-1-77", "scanning archives"), ("000001-import-ab-cd-progress-1-77", "reading captures")],
+)
+def test_status_beside_an_import(name: str, stage: str, tmp_path: Path) -> None:
+    crawl = begun(tmp_path)
+    report(crawl, "fetch", "stopped", time.time() - 3600, outcomes={"fetched": 2})
+    with Lock(crawl):
+        path = f"attempts/{name}-{int((time.time() - 1) * 1e9):x}.json"
+        crawl.write_text(path, json.dumps({"stage": 1, "stages": 1, "name": stage, "rows": 3}))
+        lines = beamtrawl("status", tmp_path).out.splitlines()
+    assert lines[0] == f"{tmp_path}: 0 rounds; now: import of round 1"
+    assert f": {stage}, 3 done, " in lines[1]
 
 
 def test_status_beside_an_update_step_of_another_machine(tmp_path: Path) -> None:

@@ -8,9 +8,12 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.imports.test_bad_input import record
+from tests.imports.test_bad_input import wacz as wacz_file
 from tests.support.command_line import LOOPBACK, PROGRAM, Ran
 from tests.support.prerequisites import lacks
 from tests.support.web import Page, Web, html, slow
@@ -119,6 +122,39 @@ def serves(store: Store, directory: str) -> bool:
     finally:
         process.terminate()
         ran(process)
+
+
+def put(store: Store, name: str, data: bytes) -> None:
+    bucket = store.root.partition("://")[2]
+    url = f"{store.environment.get('AWS_ENDPOINT_URL') or store.environment['STORAGE_EMULATOR_HOST']}/{bucket}/{name}"
+    given = urllib.request.Request(url, data, {"Content-Type": "application/octet-stream"}, method="PUT")
+    with urllib.request.urlopen(given, timeout=60) as answer:
+        assert answer.status == 200
+
+
+def test_archives_in_a_store(store: Store, tmp_path: Path) -> None:
+    """Into a directory on the disk, and into one on the store; one listing finds the files."""
+    files = 10
+    for number in range(files):
+        put(store, f"in/{number:02}.warc.gz", record(f"{number}", f"<title>Page {number}</title>"))
+    put(store, "in/notes.txt", b"no archive")
+    put(store, "in/one.wacz", wacz_file(tmp_path / "one.wacz", {"archive/a.warc.gz": record("zipped")}).read_bytes())
+    for directory in (str(tmp_path / "local"), f"{store.root}/imported"):
+        store.requests.clear()
+        given = (f"{store.root}/in/*.warc.gz", f"{store.root}/in/one.wacz")
+        code, out, err = run(store, "import", "warc", directory, *given, "--workers", "1", "--json")
+        assert code == 0, err
+        assert json.loads(out.splitlines()[-1])["visits"] == files + 1
+        print(f"{store.root}: an import into {directory} in {dict(store.requests)} requests")
+        if directory.startswith("/"):
+            assert store.requests["LIST"] == 1
+        assert counts(store, directory) == {"visits": files + 1, "urls": files + 1}
+    assert (
+        f"{store.root}/in/*.zip matches no file"
+        in run(store, "import", "warc", directory, f"{store.root}/in/*.zip").err
+    )
+    missing = failure(store, "import", "warc", directory, f"{store.root}/in/none.warc.gz")
+    assert f"{store.root}/in/none.warc.gz" in missing
 
 
 def test_of_two_crawls_at_once_one_refuses(store: Store) -> None:

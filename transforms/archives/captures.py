@@ -19,6 +19,7 @@ from ..robots.rules import Verdict
 from ..tables.schemas import KEY, TIME
 from ..urls.filters import UrlFilter
 from .answers import Skip, contradicts, head_of, reply_of
+from .digests import normalized
 from .http_block import original_headers
 from .reader import DamagedError, Record
 
@@ -34,9 +35,10 @@ SCAN = pa.schema(
         ("depth", pa.int32()),
         ("referrer", pa.string()),
         ("elapsed_ms", pa.float64()),
-        ("digest", pa.string()),  # of the payload, as the record says
+        ("digest", pa.string()),  # of the payload, as the record says, normalized
         ("is_revisit", pa.bool_()),
         ("original_key", KEY),  # of a revisit: the URL whose payload it repeats
+        ("original_host", pa.string()),
         ("original_at", TIME),
         ("head", pa.string()),  # of a revisit: its own answer, if it has one, as JSON: [status, headers]
         ("rights", pa.binary()),  # of a robots.txt: its body, if it says something about uses of content
@@ -68,6 +70,7 @@ class CaptureRow(TypedDict):
     digest: str | None
     is_revisit: bool
     original_key: bytes | None
+    original_host: str | None
     original_at: datetime | None
     head: str | None
     rights: bytes | None
@@ -107,9 +110,10 @@ def capture_of(record: Record, admission: Admission) -> CaptureRow:
         "depth": None,
         "referrer": None,
         "elapsed_ms": None,
-        "digest": record.field("WARC-Payload-Digest").lower() or None,
+        "digest": normalized(record.field("WARC-Payload-Digest")) or None,
         "is_revisit": record.type == "revisit",
         "original_key": None,
+        "original_host": None,
         "original_at": None,
         "head": None,
         "rights": None,
@@ -159,7 +163,7 @@ def _original(record: Record, url: str) -> dict[str, object]:
         at = parse_date(record.field("WARC-Refers-To-Date"))
     except ValueError:
         at = None
-    return {"original_key": urls.url_key(original), "original_at": at}
+    return {"original_key": urls.url_key(original), "original_host": urls.host(original), "original_at": at}
 
 
 def _own_head(record: Record, url: str, admission: Admission) -> dict[str, object]:

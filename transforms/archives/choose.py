@@ -6,6 +6,8 @@ matter: archives repeat them. Temporary failures count only for a URL of which n
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import duckdb
@@ -29,10 +31,21 @@ KNOWN = pa.schema(
 )
 """What the crawl knows of the URLs of an import, and of its robots.txt files."""
 
+STORED = pa.schema(
+    [
+        ("url_key", KEY),
+        ("fetched_at", TIME),
+        ("is_page", pa.bool_()),
+        SCAN.field("digest"),  # that was compared with the payload; null: none was
+        ("number", pa.int64()),  # of the row in its file
+    ]
+)
+"""Visits of earlier imports with payloads, to which revisits may refer."""
+
 PLAN = pa.schema(
     [
         ("file", pa.int32()),
-        ("number", pa.int64()),  # of the record with the payload; null: there is none, the page has not changed
+        ("number", pa.int64()),  # of the record, or visit, with the payload; null: there is none, it has not changed
         *(SCAN.field(name) for name in ("url_key", "url", "host", "fetched_at", "is_robots", "depth", "referrer")),
         SCAN.field("elapsed_ms"),
         SCAN.field("digest"),
@@ -53,7 +66,8 @@ class Chosen(NamedTuple):
     robots: int
     known: int  # captures that are not newer than what the crawl knows of their URL
     older: int  # captures of a URL that has a newer one in the import
-    revisit: int  # revisits whose payload is neither in the import nor in the crawl
+    revisit: int  # revisits of a URL of which nothing is in the import or among earlier ones
+    revisit_differs: int  # revisits of a URL of which other payloads are there
 
 
 class Choice:
@@ -61,48 +75,80 @@ class Choice:
 
     def __init__(self, folder: str, memory: str = "1GB") -> None:
         """`folder` is a local one, for what does not fit into memory."""
+        self._waiting: dict[str, list[pa.Table]] = {}
         self._database = duckdb.connect(f"{folder}/choice.db")
         self._database.execute(f"SET temp_directory = '{folder}'; SET memory_limit = '{memory}'; SET threads = 1")
         self._database.execute("SET preserve_insertion_order = false; SET TimeZone = 'UTC'")
-        for name, schema in (("captures", [pa.field("file", pa.int32()), *SCAN]), ("known", KNOWN)):
-            self._database.register("empty", pa.schema(schema).empty_table())
+        for name, schema in _TABLES.items():
+            self._database.register("empty", schema.empty_table())
             self._database.execute(f"CREATE TABLE {name} AS SELECT * FROM empty")
 
     def add_captures(self, file: int, captures: pa.Table) -> None:
         """Add captures of a file, whose number is its place among the files."""
-        self._insert("captures", captures.add_column(0, "file", pa.repeat(file, captures.num_rows).cast(pa.int32())))
+        self._insert("captures", _of_file(file, captures))
 
     def add_known(self, known: pa.Table) -> None:
         """Add rows of KNOWN."""
         self._insert("known", known)
 
+    def add_elsewhere(self, file: int, captures: pa.Table) -> None:
+        """Add captures of another part of the import, for their payloads only."""
+        self._insert("elsewhere", _of_file(file, captures))
+
+    def add_stored(self, file: int, stored: pa.Table) -> None:
+        """Add rows of STORED of a file of visits, whose number is greater than those of the archives."""
+        self._insert("stored", _of_file(file, stored))
+
     def _insert(self, name: str, rows: pa.Table) -> None:
-        self._database.register("rows", rows)
-        self._database.execute(f"INSERT INTO {name} SELECT * FROM rows")
+        waiting = self._waiting.setdefault(name, [])
+        waiting.append(rows)
+        if sum(table.num_rows for table in waiting) >= _BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Insert what was added: many files have few captures."""
+        for name, tables in self._waiting.items():
+            self._database.register("rows", pa.concat_tables(tables))
+            self._database.execute(f"INSERT INTO {name} SELECT * FROM rows")
+        self._waiting.clear()
 
     def hosts(self) -> list[str]:
         """The hosts of all captures, sorted."""
+        self._flush()
         return [host for (host,) in self._database.sql("SELECT DISTINCT host FROM captures ORDER BY 1").fetchall()]
 
     def url_keys(self) -> Iterator[pa.Table]:
         """The keys of all captures."""
+        self._flush()
         for batch in self._database.sql("SELECT DISTINCT url_key FROM captures").to_arrow_reader(_BATCH):
             yield pa.Table.from_batches([batch]).cast(pa.schema([("url_key", KEY)]))
 
+    def revisited(self) -> pa.Table:
+        """(url_key, host) of the URLs to which revisits refer."""
+        self._flush()
+        return self._database.sql(_REVISITED).to_arrow_table().cast(pa.schema([("url_key", KEY), SCAN.field("host")]))
+
     def choose(self) -> Chosen:
+        self._flush()
         self._database.execute(_CHOOSE)
         return Chosen(*self._database.sql(_COUNT).fetchall()[0])
 
     def plans(self, before: Collection[bytes] = ()) -> Iterator[tuple[int, Iterator[pa.Table]]]:
-        """The visits to make of each file, as batches of PLAN, after `choose`; none of those read `before`."""
-        self._database.register("keys", pa.table({"url_key": pa.array(list(before), KEY)}))
-        self._database.execute("CREATE TABLE planned AS SELECT * FROM chosen ANTI JOIN keys USING (url_key)")
-        for (file,) in self._database.sql("SELECT DISTINCT payload_file FROM planned ORDER BY 1").fetchall():
-            yield file, self._plan(file)
+        """The visits to make of each file, as batches of PLAN, after `choose`; none of those read `before`.
 
-    def _plan(self, file: int) -> Iterator[pa.Table]:
-        for batch in self._database.sql(_PLAN, params=[file]).to_arrow_reader(_BATCH):
-            yield pa.Table.from_batches([batch]).cast(PLAN)
+        The batches of a file are read before the next file is taken: all come from one sorted query.
+        """
+        self._database.register("keys", pa.table({"url_key": pa.array(list(before), KEY)}))
+        for file, pieces in groupby(self._planned(), key=itemgetter(0)):
+            yield file, (rows for _, rows in pieces)
+
+    def _planned(self) -> Iterator[tuple[int, pa.Table]]:
+        for batch in self._database.sql(_PLAN).to_arrow_reader(_BATCH):
+            rows = pa.Table.from_batches([batch]).cast(PLAN)
+            start = 0
+            for run in pc.run_end_encode(rows["file"].combine_chunks()).run_ends.to_pylist():
+                yield rows["file"][start].as_py(), rows.slice(start, run - start)
+                start = run
 
     def close(self) -> None:
         self._database.close()
@@ -119,20 +165,43 @@ def first_pages(captures: Iterable[pa.Table]) -> list[tuple[str, str]]:
     return sorted((host, url) for host, (_, _, url) in nearest.items())
 
 
+def _of_file(file: int, rows: pa.Table) -> pa.Table:
+    return rows.add_column(0, _FILE, pa.repeat(pa.scalar(file, _FILE.type), rows.num_rows))
+
+
+_FILE = pa.field("file", pa.int32())
+_TABLES = {
+    "captures": pa.schema([_FILE, *SCAN]),
+    "elsewhere": pa.schema([_FILE, *SCAN]),
+    "stored": pa.schema([_FILE, *STORED]),
+    "known": KNOWN,
+}
+
+_REVISITED = "SELECT DISTINCT original_key AS url_key, original_host AS host FROM captures WHERE is_revisit"
+
 _CHOOSE = """
 CREATE TABLE newest AS
 SELECT * FROM known QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC, fetched_at DESC) = 1;
 
 CREATE TABLE originals AS
-SELECT url_key, is_robots, digest, fetched_at, date_trunc('second', fetched_at) AS second, file, number
-FROM captures WHERE NOT is_revisit AND NOT is_failure;
+SELECT url_key, is_robots, digest, fetched_at, date_trunc('second', fetched_at) AS second, file, number,
+  false AS is_stored
+FROM (FROM captures UNION ALL FROM elsewhere) WHERE NOT is_revisit AND NOT is_failure
+UNION ALL
+SELECT url_key, false, digest, fetched_at, NULL, file, number, true FROM stored WHERE digest IS NOT NULL;
+
+CREATE TABLE present AS SELECT url_key FROM originals UNION SELECT url_key FROM stored;
+
+CREATE TABLE last_pages AS
+SELECT url_key, digest FROM stored WHERE is_page
+QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY fetched_at DESC, file DESC, number DESC) = 1;
 
 CREATE TABLE by_digest AS
 SELECT * FROM originals WHERE digest IS NOT NULL
 QUALIFY row_number() OVER (PARTITION BY url_key, is_robots, digest, fetched_at ORDER BY file, number) = 1;
 
 CREATE TABLE by_second AS
-SELECT * FROM originals
+SELECT * FROM originals WHERE NOT is_stored
 QUALIFY row_number() OVER (
   PARTITION BY url_key, is_robots, second, digest IS NULL ORDER BY fetched_at, file, number
 ) = 1;
@@ -144,22 +213,27 @@ FROM captures WHERE is_revisit;
 
 CREATE TABLE resolved AS
 WITH found AS (
-  SELECT r.file, r.number, r.named_at, o.file AS payload_file, o.number AS payload_number, o.fetched_at
+  SELECT r.file, r.number, r.named_at, o.file AS payload_file, o.number AS payload_number, o.fetched_at, o.is_stored
   FROM revisits r ASOF JOIN by_digest o
     ON r.url_key = o.url_key AND r.is_robots = o.is_robots AND r.digest = o.digest AND r.named_at >= o.fetched_at
   UNION ALL
-  SELECT r.file, r.number, r.named_at, o.file, o.number, o.fetched_at
+  SELECT r.file, r.number, r.named_at, o.file, o.number, o.fetched_at, o.is_stored
   FROM revisits r ASOF JOIN by_digest o
     ON r.url_key = o.url_key AND r.is_robots = o.is_robots AND r.digest = o.digest AND r.named_at <= o.fetched_at
   UNION ALL
-  SELECT r.file, r.number, r.named_at, o.file, o.number, o.fetched_at
+  SELECT r.file, r.number, r.named_at, o.file, o.number, o.fetched_at, false
   FROM revisits r JOIN by_second o USING (url_key, is_robots, second)
   WHERE r.digest IS NULL OR o.digest IS NULL
 )
-SELECT file, number, payload_file, payload_number FROM found
+SELECT file, number, payload_file, payload_number, is_stored FROM found
 QUALIFY row_number() OVER (
   PARTITION BY file, number ORDER BY abs(epoch_us(named_at) - epoch_us(fetched_at)), payload_file, payload_number
 ) = 1;
+
+CREATE TABLE unchanged AS
+SELECT c.file, c.number, coalesce(c.digest = l.digest, false) AS is_last
+FROM captures c JOIN newest k USING (url_key) LEFT JOIN last_pages l USING (url_key)
+WHERE c.is_revisit AND k.is_page AND c.original_key = c.url_key AND coalesce(c.digest = l.digest, true);
 
 CREATE TABLE judged AS
 SELECT c.*, k.discovered_round, k.digest_before,
@@ -167,9 +241,12 @@ SELECT c.*, k.discovered_round, k.digest_before,
   coalesce(r.payload_file, c.file) AS payload_file,
   CASE WHEN c.is_revisit THEN r.payload_number ELSE c.number END AS payload_number,
   k.fetched_at IS NOT NULL AND (c.is_failure OR k.fetched_at >= c.fetched_at) AS is_known,
-  c.is_revisit AND r.payload_number IS NULL
-    AND NOT (coalesce(k.is_page, false) AND c.original_key = c.url_key) AS is_unresolved
-FROM captures c LEFT JOIN newest k USING (url_key) LEFT JOIN resolved r USING (file, number);
+  c.is_revisit AND r.payload_number IS NULL AND u.number IS NULL AS is_unresolved,
+  p.url_key IS NOT NULL AS has_others
+FROM captures c LEFT JOIN newest k USING (url_key)
+LEFT JOIN unchanged u ON c.file = u.file AND c.number = u.number
+LEFT JOIN resolved r ON c.file = r.file AND c.number = r.number AND NOT (r.is_stored AND coalesce(u.is_last, false))
+LEFT JOIN present p ON c.original_key = p.url_key;
 
 CREATE TABLE chosen AS
 SELECT * FROM judged WHERE NOT is_known AND NOT is_unresolved
@@ -183,12 +260,13 @@ SELECT
   (SELECT count(*) FILTER (NOT is_robots) FROM chosen), (SELECT count(*) FILTER (is_robots) FROM chosen),
   count(*) FILTER (is_known),
   count(*) FILTER (NOT is_known AND NOT is_unresolved) - (SELECT count(*) FROM chosen),
-  count(*) FILTER (NOT is_known AND is_unresolved)
+  count(*) FILTER (NOT is_known AND is_unresolved AND NOT has_others),
+  count(*) FILTER (NOT is_known AND is_unresolved AND has_others)
 FROM judged
 """
 
 _PLAN = """
 SELECT payload_file AS file, payload_number AS number, url_key, url, host, fetched_at, is_robots,
   new_depth AS depth, new_referrer AS referrer, elapsed_ms, digest, head, discovered_round, digest_before
-FROM planned WHERE payload_file = ? ORDER BY payload_number NULLS FIRST, url_key
+FROM chosen ANTI JOIN keys USING (url_key) ORDER BY payload_file, payload_number NULLS FIRST, url_key
 """

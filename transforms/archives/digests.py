@@ -9,6 +9,27 @@ from typing import Any
 _HEXADECIMAL = {"md5": 32, "sha1": 40, "sha256": 64, "sha512": 128}
 
 
+def normalized(promised: str) -> str:
+    """The same text for equal digests: those that can be compared with bytes in hexadecimal, others in lower case.
+
+    >>> normalized("sha-1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ")
+    'sha1:da39a3ee5e6b4b0d3255bfef95601890afd80709'
+    """
+    name, value = _parts(promised)
+    found = _decoded(name, value)
+    return promised.strip().lower() if found is None else f"{name}:{found.hex()}"
+
+
+def is_understood(promised: str) -> bool:
+    """Whether a digest can be compared with the bytes of a payload."""
+    return _decoded(*_parts(promised)) is not None
+
+
+def _parts(promised: str) -> tuple[str, str]:
+    name, _, value = promised.partition(":")
+    return name.strip().lower().replace("-", ""), value.strip()
+
+
 class PayloadDigest:
     """Compares the bytes of a payload with a digest; one that is not understood agrees with all.
 
@@ -16,9 +37,8 @@ class PayloadDigest:
     """
 
     def __init__(self, promised: str) -> None:
-        name, _, value = promised.partition(":")
-        name = name.strip().lower().replace("-", "")
-        self._promised = _decoded(name, value.strip()) if name in _HEXADECIMAL else None
+        name, value = _parts(promised)
+        self._promised = _decoded(name, value)
         self._forms: list[Any] = []
         if self._promised is not None:
             self._forms = [hashlib.new(name, usedforsecurity=False) for _ in ("as it is", "without chunks")]
@@ -43,6 +63,8 @@ class PayloadDigest:
 
 
 def _decoded(name: str, value: str) -> bytes | None:
+    if name not in _HEXADECIMAL:
+        return None
     with contextlib.suppress(ValueError):
         if len(value) == _HEXADECIMAL[name]:
             return bytes.fromhex(value)

@@ -4,12 +4,15 @@ import json
 from datetime import datetime
 from typing import Any
 
+import pyarrow as pa
+
 from .. import urls
 from ..http.reply import Reply, content_type, outcome, redirect_target
 from ..outcomes import Outcome
 from ..robots.lookup import robots_row, start_search
 from ..robots.rules import MAX_BYTES
-from ..tables.schemas import RobotsRow, VisitRow
+from ..tables.schemas import VISITS, RobotsRow, VisitRow
+from .digests import is_understood
 from .rights import RIGHTS
 
 
@@ -33,9 +36,25 @@ def with_own_head(reply: Reply, head: str | None) -> Reply:
     return reply._replace(status=status if is_own else reply.status, headers=[*own, *kept])
 
 
+def stored_reply(visit: dict[str, Any]) -> Reply:
+    """The answer of a stored visit, from some of its columns (STORED_REPLY)."""
+    headers = [(header["name"], header["value"]) for header in visit["headers"] or ()]
+    return Reply(visit["status"], headers, visit["body"])
+
+
+STORED_REPLY = pa.schema([VISITS.field(name) for name in ("status", "headers", "body")])
+"""The columns that `stored_reply` reads."""
+
+
+def _compared(digest: str | None, reply: Reply | None) -> str | None:
+    """The digest of a payload that was compared with it."""
+    is_whole = reply is not None and reply.failure is None and not reply.truncated
+    return digest if digest and is_whole and is_understood(digest) else None
+
+
 def visit_of(planned: dict[str, Any], reply: Reply | None, round_: int) -> VisitRow:
     """The row of visits for a row of `choose.PLAN` with RIGHTS; without a reply, the page has not changed."""
-    url = planned["url"]
+    url, digest = planned["url"], _compared(planned["digest"], reply)
     reply = with_own_head(reply or Reply(304), planned["head"])
     end = outcome(url, reply, conditional=reply.status == 304)
     return {
@@ -64,6 +83,7 @@ def visit_of(planned: dict[str, Any], reply: Reply | None, round_: int) -> Visit
         "discovered_round": round_ if planned["discovered_round"] is None else planned["discovered_round"],
         "digest_before": planned["digest_before"],
         "kind": None,
+        "payload_digest": digest,
         **{name: planned[name] for name in RIGHTS.names},
     }
 

@@ -211,7 +211,8 @@ SKIPPED = {
     "blocked": "blocked",
     "known": "not newer than what the crawl knows of the URL",
     "older": "older captures of a URL that has a newer one here",
-    "revisit": "revisits of a payload that is not here",
+    "revisit": "revisits of a URL of which no payload is here or in an earlier import",
+    "revisit_differs": "revisits of a URL of which only other payloads are here or in earlier imports",
 }
 """Why a record is skipped, by its reason; other reasons are rules of the scope."""
 

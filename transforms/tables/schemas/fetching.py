@@ -75,6 +75,7 @@ VISITS = pa.schema(
         ("body_removed", pa.bool_()),  # by storage.body_rounds; `body_bytes` is what it was
         ("foreign", pa.bool_()),  # only other sites link to it; null: unknown
         ("robots_signals", pa.string()),  # content signals of robots.txt, as "search=yes, ai-train=no"
+        ("payload_digest", pa.string()),  # of an archive, as "sha1:" and hexadecimal, and compared with its payload
     ]
 )
 
@@ -168,6 +169,7 @@ class VisitRow(TypedDict, total=False):
     body_removed: bool | None
     foreign: bool | None
     robots_signals: str | None
+    payload_digest: str | None
 
 
 class RobotsRow(TypedDict, total=False):
