@@ -48,8 +48,8 @@ SITES: dict[str, dict[str, Page]] = {
 OUTCOMES = {
     **{f"ok.test/{path}": ("fetched", "") for path in ("", "file.pdf", "new")},
     **{f"{name}": ("fetched", "") for name in ("old.test/page", "old.test/other", "liar.test/there", "huge.test/")},
-    **{name: ("gone", "") for name in ("ok.test/lost", "liar.test/not")},
-    **{name: ("denied_robots", "") for name in ("ok.test/private/x", "denied.test/")},
+    **dict.fromkeys(("ok.test/lost", "liar.test/not"), ("gone", "")),
+    **dict.fromkeys(("ok.test/private/x", "denied.test/"), ("denied_robots", "")),
     "ok.test/secret": ("client_error", ""),
     "ok.test/for-now": ("redirected", "ok.test/"),
     "ok.test/for-good": ("redirected", "ok.test/"),
@@ -133,7 +133,7 @@ def test_counts_of_outcomes_are_those_of_pages(crawled: Crawled) -> None:
 
 def test_check_links_finds_what_is_wrong_with_them(crawled: Crawled) -> None:
     said = beamtrawl("check", "links", crawled.path, "--csv", "--rule", "gone,failed,blocked,moved,insecure,slow")
-    found = [line for line in csv.DictReader(said.out.splitlines())]
+    found = list(csv.DictReader(said.out.splitlines()))
     keys = ("rule", "page", "anchor", "target", "final", "status", "detail")
     assert [" ".join(filter(None, (crawled.name(line[key]) for key in keys))) for line in found] == [
         "gone a.test/ Away a.test/away ok.test/lost 404",
@@ -153,7 +153,7 @@ def test_check_links_finds_what_is_wrong_with_them(crawled: Crawled) -> None:
 
 def test_explain_names_the_page_that_links_it(crawled: Crawled) -> None:
     said = beamtrawl("explain", crawled.path, crawled.web.url("ok.test", "/for-now")).out.splitlines()[0]
-    assert crawled.name(said).endswith(f"redirects to http://ok.test/, as an external target of http://a.test/")
+    assert crawled.name(said).endswith("redirects to http://ok.test/, as an external target of http://a.test/")
 
 
 def test_an_archive_has_none_of_them(crawled: Crawled, tmp_path: Path) -> None:

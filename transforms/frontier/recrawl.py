@@ -47,13 +47,10 @@ class DueCriteria(NamedTuple):
     def holds(self, row: dict[str, Any]) -> bool:
         """Whether a URL is due, given its newest row of urls."""
         seen, changed = row["last_fetched_at"], row["sitemap_lastmod"]
-        if row["kind"] == EXTERNAL:
-            return row["state"] in REVISITED and seen is not None and seen <= self.pages
-        if row["state"] != "fetched" and not (row["kind"] == TDMREP and row["state"] in MAY_CHANGE):
+        asked_again = {TDMREP: ("fetched", *MAY_CHANGE), EXTERNAL: REVISITED, REQUISITE: ()}
+        if row["state"] not in asked_again.get(row["kind"], ("fetched",)):
             return False
-        if row["kind"] == REQUISITE:
-            return False
-        before = self.pages if row["kind"] is None else self.sitemaps
+        before = self.pages if row["kind"] in (None, EXTERNAL) else self.sitemaps
         return seen <= before or bool(changed and seen < changed <= self.now)
 
     def mask(self, rows: pa.Table) -> pa.ChunkedArray:
