@@ -95,9 +95,10 @@ def plan_fetch(
             quota,
             situation.blocks,
             situation.excluded,
+            external=False if settings.priority.random else None,  # they are no part of a sample of pages
         ),
         leftovers=situation.leftovers,
-        with_external=settings.scope.check_external,
+        with_external=settings.scope.check_external and not settings.priority.random,
         other_rounds=situation.other_rounds,
     )
 

@@ -111,7 +111,7 @@ def _waiting(record: UrlRecord, now: datetime) -> str:
         return f"{waits}: its host is not asked before {_time(until)}: {why(host)}"
     if due_at and due_at > now:
         return f"{waits} until {_time(due_at)}"
-    if record.limit:
+    if record.limit and row["kind"] != EXTERNAL:
         return f"{waits}: the limit of {record.limit} pages is reached; to go on, raise limits.max_pages (--max-pages)"
     throttled = "; its template is throttled" if record.traps else ""
     return f"{waits}, due now: the next round may fetch it{throttled}"

@@ -108,7 +108,7 @@ def test_a_redirect_is_not_followed(client: Open, location: bytes) -> None:
 
 
 def test_the_head_of_an_answer_alone(client: Open) -> None:
-    """HEAD keeps its connection, whatever length it declares; GET ends it, and takes no more than the head."""
+    """No body is waited for, whatever length is declared; of the answer to GET, no more than the head is taken."""
     head = answer(HTML, b"Content-Length: 999999999", body=b"")
     with serve(says(head)) as server, client() as asking:
         replies = [asking.head(server.url(), HEADERS) for _ in range(2)]
@@ -119,6 +119,14 @@ def test_the_head_of_an_answer_alone(client: Open) -> None:
         assert (reply.status, reply.body, reply.failure) == (200, b"", None)
         assert server.hung_up.wait(10)
         assert server.heads[0].startswith(b"GET ")
+
+
+def test_a_connection_is_used_again_after_head() -> None:
+    head = answer(HTML, b"Content-Length: 999999999", body=b"")
+    with serve(answering(head, sized(HTML))) as server, contextlib.closing(opener(LOOPBACK, True)()) as asking:
+        assert asking.head(server.url(), HEADERS).status == 200
+        assert asking.get(server.url(), HEADERS).body == PAGE
+        assert len(server.connections) == 1
 
 
 def test_a_body_after_head_is_not_the_next_answer(client: Open) -> None:

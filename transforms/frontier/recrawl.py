@@ -25,6 +25,9 @@ _SEEN = pa.schema(
     [URLS.field(name) for name in ("url_key", "host", "state", "last_fetched_at", "kind", "sitemap_lastmod")]
 )
 
+_STATES = {TDMREP: ("fetched", *MAY_CHANGE), EXTERNAL: REVISITED, REQUISITE: ()}
+"""The states of URLs of a kind that are visited again, if these are others than of pages."""
+
 
 class DueCriteria(NamedTuple):
     """Criteria by which a visited page or sitemap is due again; requisites of pages never are.
@@ -47,8 +50,7 @@ class DueCriteria(NamedTuple):
     def holds(self, row: dict[str, Any]) -> bool:
         """Whether a URL is due, given its newest row of urls."""
         seen, changed = row["last_fetched_at"], row["sitemap_lastmod"]
-        asked_again = {TDMREP: ("fetched", *MAY_CHANGE), EXTERNAL: REVISITED, REQUISITE: ()}
-        if row["state"] not in asked_again.get(row["kind"], ("fetched",)):
+        if row["state"] not in _STATES.get(row["kind"], ("fetched",)):
             return False
         before = self.pages if row["kind"] in (None, EXTERNAL) else self.sitemaps
         return seen <= before or bool(changed and seen < changed <= self.now)
