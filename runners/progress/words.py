@@ -6,8 +6,7 @@ from datetime import datetime
 from ...pipeline.control import End
 from ...pipeline.seeds import Added
 from ...transforms.directory.crawl_dir import Manifest
-from ...transforms.outcomes import IMPORTED, REQUESTED, Outcome, count_requests
-from ...transforms.tables.sitemap_terms import EXTERNAL_VISITS
+from ...transforms.outcomes import EXTERNAL_VISITS, IMPORTED, REQUESTED, Outcome, count_requests
 from ..terminal.units import counted, duration, size
 from .running import Running
 

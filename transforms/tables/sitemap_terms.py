@@ -36,7 +36,7 @@ LESSER = (REQUISITE, EXTERNAL)
 MAY_CHANGE = ("gone", "redirected")
 """States in which a file of the kind TDMREP is requested again, as if it had been fetched: a host may add one."""
 
-SITEMAP_VISITS, TDMREP_VISITS, EXTERNAL_VISITS = f"{SITEMAP}_visits", f"{TDMREP}_visits", f"{EXTERNAL}_visits"
+SITEMAP_VISITS, TDMREP_VISITS = f"{SITEMAP}_visits", f"{TDMREP}_visits"
 """The names under which a file of visits counts those to URLs of these kinds."""
 
 MAX_LEVEL = 3

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..directory.crawl_dir import CrawlDir
 from ..directory.pieces import PromiseLog, write_piece
-from ..outcomes import Outcome
+from ..outcomes import EXTERNAL_VISITS, Outcome
 from ..tables.schemas import HostRow
 from ..tables.sitemap_terms import EXTERNAL
 from ..tables.table_files import TableWriter
@@ -27,10 +27,9 @@ def counters_of(outcome: str, kind: str | None) -> list[str]:
     >>> counters_of("gone", None), counters_of("gone", "sitemap"), counters_of("gone", EXTERNAL)
     (['gone'], ['gone', 'sitemap_visits'], ['external_visits'])
     """
-    if kind is None:
-        return [outcome]
-    visits = f"{kind}_visits"
-    return [visits] if kind == EXTERNAL and outcome != Outcome.DEFERRED else [outcome, visits]
+    if kind == EXTERNAL and outcome != Outcome.DEFERRED:
+        return [EXTERNAL_VISITS]
+    return [outcome, f"{kind}_visits"] if kind else [outcome]
 
 
 class Keeper:
