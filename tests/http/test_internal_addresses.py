@@ -110,7 +110,8 @@ def as_header(text):
 
 def test_the_status_of_an_internal_address_is_not_asked_for():
     connector = Connector()
-    open_socket = functools.partial(connect, allowed=(), resolver=Resolver([PUBLIC]), connector=connector)
+    names = Names(Fetch(), resolver=Resolver([PUBLIC]), clock=Clock(), sleep=lambda seconds: None)
+    open_socket = functools.partial(connect, allowed=(), resolver=names, connector=connector)
     with contextlib.closing(HostClient(Fetch(), open_socket)) as client:
         for name, method in itertools.product(LITERALS, ("HEAD", "GET")):
             assert client.head(f"http://{name}/x", {}, method).failure is Outcome.BLOCKED_ADDRESS
