@@ -36,7 +36,7 @@ from beamtrawl.transforms.http.connect import Dialer, Origin
 from beamtrawl.transforms.http.request_headers import Identity
 from beamtrawl.transforms.http.requests_transport import ThroughRequests
 from beamtrawl.transforms.http.response import Response
-from beamtrawl.transforms.http.transport import Direct
+from beamtrawl.transforms.http.transport import Direct, Method
 from beamtrawl.transforms.settings import Fetch, Robot
 from beamtrawl.transforms.urls.canonical import origin
 from tests.support.web import Answer, Web
@@ -63,13 +63,13 @@ class Pooled:
         self._pools: dict[str, HTTPConnectionPool] = {}
         self._connection = dialled(dialer, max_header_bytes)
 
-    def ask(self, url: str, headers: Mapping[str, str]) -> "Raw":
+    def ask(self, method: Method, url: str, headers: Mapping[str, str]) -> "Raw":
         if (pool := self._pools.get(origin(url))) is None:
             pool = self._pools[origin(url)] = HTTPConnectionPool(Origin.of(url).host, Origin.of(url).port)
             pool.ConnectionCls = self._connection
         target, fields = self._dialer.request(url, headers)
         how: dict[str, Any] = {"redirect": False, "retries": False, "preload_content": False, "decode_content": False}
-        return Raw(pool.urlopen("GET", target, headers=fields, **how))
+        return Raw(pool.urlopen(method, target, headers=fields, **how))
 
     def close(self) -> None:
         for pool in self._pools.values():
@@ -84,11 +84,11 @@ class Connected:
         self._connections: dict[str, Any] = {}
         self._connection = dialled(dialer, max_header_bytes)
 
-    def ask(self, url: str, headers: Mapping[str, str]) -> "Raw":
+    def ask(self, method: Method, url: str, headers: Mapping[str, str]) -> "Raw":
         if (connection := self._connections.get(origin(url))) is None:
             connection = self._connections[origin(url)] = self._connection(Origin.of(url).host, Origin.of(url).port)
         target, fields = self._dialer.request(url, headers)
-        connection.request("GET", target, headers=fields, preload_content=False, decode_content=False)
+        connection.request(method, target, headers=fields, preload_content=False, decode_content=False)
         return Raw(connection.getresponse())
 
     def close(self) -> None:

@@ -19,6 +19,7 @@ from beamtrawl.transforms.frontier.url_states import after_visit
 from beamtrawl.transforms.http.dns import next_start
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.http.request_headers import Identity
+from beamtrawl.transforms.http.transport import Method
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.politeness.context import VisitContext
 from beamtrawl.transforms.politeness.host_queue import BrowserRules, HostTurn
@@ -146,6 +147,9 @@ class Network:
 
     def open_client(self, browser_rules: BrowserRules) -> "Network":
         return self
+
+    def head(self, url: str, headers: Mapping[str, str], method: Method = "HEAD") -> Reply:
+        return self.get(url, headers)._replace(body=b"")
 
     def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
         began = self._time.monotonic()

@@ -53,13 +53,15 @@ def run_crawl(
                 compact_all(crawl, settings.storage, digest, engine, observer, damage)
             continue
         excluded = excluded_urls(crawl, manifests, digest, settings.scope, settings.documents)
-        if reason := limit_reached(run, stop.is_set(), pages_left(settings.limits, manifests)):
+        left = pages_left(settings.limits, manifests)
+        only_external = left == 0 and settings.scope.check_external
+        if reason := limit_reached(run, stop.is_set(), None if only_external else left):
             waiting = 0 if reason == "stopped" else count_excluded(crawl, manifests, excluded)
             most = settings.limits.max_pages if reason == "max_pages" else 0
             return End(reason, run.rounds, excluded=waiting, max_pages=most)
         now = datetime.now(UTC)
         criteria = DueCriteria.of(settings.recrawl, settings.sitemaps, now)
-        if (criteria or settings.recrawl.per_day) and now >= revisits_at:
+        if (criteria or settings.recrawl.per_day) and now >= revisits_at and not only_external:
             revisits_at = now + _REVISITS_EVERY
             observer.busy("looking for pages to revisit")
             if settings.recrawl.per_day and add_planned(crawl, digest, engine, manifests, step.round):
@@ -68,8 +70,11 @@ def run_crawl(
                 manifests = crawl.manifests()
         observer.busy("looking for due URLs")
         is_planned = settings.recrawl.per_day > 0
-        situation = look(crawl, manifests, step, now, digest, settings.politeness, excluded, is_planned)
+        situation = look(crawl, manifests, step, now, digest, settings.politeness, excluded, is_planned, only_external)
         action = decide(run, situation.outlook, now)
+        if isinstance(action, End) and only_external:
+            waiting = count_excluded(crawl, manifests, excluded)
+            return End("max_pages", run.rounds, excluded=waiting, max_pages=settings.limits.max_pages)
         if isinstance(action, End):
             is_empty = action.reason == "frontier_empty"
             return action._replace(held=len(held_urls(crawl, manifests))) if is_empty else action

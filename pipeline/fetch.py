@@ -40,6 +40,7 @@ class FetchStep:
     held: Mapping[str, datetime]  # hosts that may not be requested yet, and until when
     bounds: Bounds  # on the frontier rows that are read
     leftovers: Leftovers  # of earlier attempts
+    with_external: bool = False  # external targets may wait
     other_rounds: Collection[int] = ()  # with other settings than this one
 
 
@@ -155,7 +156,7 @@ def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
     due = (
         pipeline
         | "FrontierFiles" >> beam.Create(step.waiting.frontier)
-        | "ReadFrontier" >> ReadDue(step.root, step.waiting.left, step.bounds)
+        | "ReadFrontier" >> ReadDue(step.root, step.waiting.left, step.bounds, step.with_external)
     )
     due_hosts = beam.pvalue.AsSingleton(due | "DueHosts" >> beam.Keys() | "CollectDueHosts" >> CollectHosts())
     known = (

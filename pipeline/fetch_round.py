@@ -95,8 +95,10 @@ def plan_fetch(
             quota,
             situation.blocks,
             situation.excluded,
+            external=False if settings.priority.random else None,  # they are no part of a sample of pages
         ),
         leftovers=situation.leftovers,
+        with_external=settings.scope.check_external and not settings.priority.random,
         other_rounds=situation.other_rounds,
     )
 
@@ -122,7 +124,7 @@ def fetch_round(
     urls = min(situation.waiting, most_pages or situation.waiting)
     load = FetchLoad(urls, situation.waiting)
     fitted = Fitted(engine, urls * _SECONDS, load, fetch_bound, f"round {step.round} fetch", observer.warn)
-    observer.step_started(step, attempt.progress, situation.waiting, most_pages)
+    observer.step_started(step, attempt.progress, situation.waiting, most_pages or None)
     stop.watch(attempt.stop_file)
     fitted.run(partial(fetch.build, step=plan))
     promises = write_promises(crawl.root, step.round, find_leftovers(crawl, attempts_prefix(step)))

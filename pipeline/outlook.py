@@ -41,14 +41,18 @@ def look(
     politeness: Politeness,
     excluded: Excluded | None,
     plans_revisits: bool,
+    only_external: bool = False,
 ) -> Situation:
-    """Return the situation before a round; leftovers are committed by a round even if no URL is due."""
+    """Return the situation before a round; leftovers are committed by a round even if no URL is due.
+
+    With `only_external`, no URL but external targets may be due: the limit of pages is reached.
+    """
     leftovers = find_leftovers(crawl, attempts_prefix(step))
     others = frozenset(m.round for m in manifests if m.step == "fetch" and m.settings_digest != settings_digest)
     promised = list(state_rows(crawl.root, leftovers))
     held = held_hosts(crawl.root, paths_of(manifests, "hosts"), promised, politeness, now, others)
     blocks = read_blocks(crawl)
-    closed = NotRequested(blocks, excluded)
+    closed = NotRequested(blocks, excluded, only_external)
     batches = read_waiting(crawl.root, Waiting.of(manifests), ["host", "due_at", *closed.columns])
     coming = next_round(map(closed.without, batches), held.until, held.silent, now, LONGEST_WAIT)
     if leftovers.files:

@@ -14,6 +14,7 @@ from ..transforms.frontier.files import write_frontier
 from ..transforms.frontier.url_states import FAILED_STATES
 from ..transforms.tables.key_scan import Wanted, matching_rows
 from ..transforms.tables.schemas import KEY, URLS
+from ..transforms.tables.sitemap_terms import LESSER
 from ..transforms.tables.table_files import TableFile, TableWriter
 from ..transforms.urls.canonical import canonicalize, host, neatness, url_key
 from .release_held import HELD_STATES, waiting_keys
@@ -110,16 +111,16 @@ def add_seeds(crawl: CrawlDir, seeds: Sequence[Seed], settings_digest: str, now:
 
 
 def _states(crawl: CrawlDir, manifests: list[Manifest], seeds: Mapping[bytes, Seed]) -> dict[bytes, str]:
-    """Return the state of each known URL, from its newest row."""
+    """Return the state of each known URL, from its newest row; `failed` for one that was asked for as no page."""
     hosts = [host(seed.url) for seed in seeds.values()]
     wanted = Wanted.of(pa.table({"url_key": pa.array(seeds, KEY), "host": hosts}), "url_key", "host")
     newest: dict[bytes, tuple[int, str]] = {}
     for file in files_of(manifests, "urls"):
-        for rows in matching_rows(crawl.root, file.path, URLS, wanted, ["url_key", "state", "round"]):
+        for rows in matching_rows(crawl.root, file.path, URLS, wanted, ["url_key", "state", "round", "kind"]):
             for row in rows.to_pylist():
                 key, round_ = row["url_key"], row["round"] or 0
                 if key in seeds and round_ >= newest.get(key, (0, ""))[0]:
-                    newest[key] = round_, row["state"]
+                    newest[key] = round_, "failed" if row["kind"] in LESSER else row["state"]
     return {key: state for key, (_, state) in newest.items()}
 
 

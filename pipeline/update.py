@@ -21,6 +21,7 @@ from ..transforms.aliases.learn import (
     suggest,
     with_forms,
 )
+from ..transforms.documents.external import AdmitExternalFn
 from ..transforms.documents.parse_visits import ParseFn, Taken
 from ..transforms.duplicates.exact import JudgeFn
 from ..transforms.duplicates.near import DecideFn, FindPairsFn, ReadEarlierFn
@@ -110,7 +111,8 @@ def _keys_of_urls(step: UpdateStep, part: Part) -> Converted:
 def _parsers(step: UpdateStep) -> Mapping[str, StageFn]:
     root, settings, scope, shards, partitions = step.root, step.settings, step.scope, step.shards, step.partitions
     near, requisites = settings.documents.near_duplicates, settings.fetch.requisites
-    taken = Taken(near, requisites, settings.traps.detect, step.index_scope, settings.extract, settings.main)
+    detect, external = settings.traps.detect, step.external
+    taken = Taken(near, requisites, detect, step.index_scope, settings.extract, settings.main, external)
     observers, progress = partial(open_observers, settings), step.stage("ParseVisits")
     return {
         "visits": ParseFn(scope, taken, observers, step.robot, shards, partitions, step.round, progress),
@@ -138,6 +140,7 @@ def _parsed(step: UpdateStep, to: Exchanges) -> Routing:
         ParseFn.gone: [WriteGoneFn.rows],
         ParseFn.facts: [AdvanceFn.facts, removals, keys],
         ParseFn.requisites: [AdvanceFn.candidates, keys],
+        ParseFn.external: DROPPED if step.external is None else [AdmitExternalFn.found],
         ParseFn.rejections: [WriteRejectionsFn.rejections],
         FollowFn.candidates: [AdvanceFn.candidates, keys],
         FollowFn.rejections: [WriteRejectionsFn.rejections],
@@ -174,11 +177,13 @@ _EARLIER_ROWS: Routing = {
 def _judged_contents(step: UpdateStep, to: Exchanges) -> Routing:
     """Exact duplicates and pairs of similar documents; the alias rules that they suggest."""
     suggested = Converted(partial(suggest, known=rules_of(step)), to.url_keys["suggested"])
+    keys = _keys_of_urls(step, to.url_keys["keys"])
     return {
         JudgeFn.duplicates: [WatchAndFinishFn.duplicates, DecideFn.duplicates],
         JudgeFn.copies: [WatchAndFinishFn.copies],
         JudgeFn.pairs: DROPPED if step.aliases is None else [suggested, Converted(keepers, to.url_contents)],
         FindPairsFn.pairs: [DecideFn.pairs],
+        **({} if step.external is None else {AdmitExternalFn.candidates: [AdvanceFn.candidates, keys]}),
         **_TO_REPORT,
     }
 

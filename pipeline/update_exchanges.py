@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from ..transforms.aliases.learn import JudgeRulesFn, WriteCountsFn
 from ..transforms.aliases.learned_rules import KnownRules
+from ..transforms.documents.external import AdmitExternalFn
 from ..transforms.documents.finish_pages import FinishFn
 from ..transforms.duplicates.exact import JudgeFn
 from ..transforms.duplicates.minhash import BANDS
@@ -49,6 +50,7 @@ def declare(graph: Graph, step: UpdateStep) -> Exchanges:
             AddHostsFn(root, round_),
             WriteAlertsFn(root, round_),
             WriteGoneFn(root, round_),
+            *([] if step.external is None else [AdmitExternalFn(root, round_, *step.external, step.partitions)]),
         ),
         graph.exchange("near_duplicates", DecideFn(root, step.near, round_, similarity, step.partitions)),
         graph.exchange("by_host", _watch_and_finish(step)),

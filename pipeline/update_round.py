@@ -55,6 +55,8 @@ def update_round(
     on_one_machine = isinstance(engine, OneMachine)  # else nothing is bounded, and footers of many files take long
     load = load_of(crawl.root, visits, waiting) if on_one_machine else UpdateLoad(rows, 0, 0, waiting)
     fitted = Fitted(engine, rows * _SECONDS, load, update_bound, f"round {step.round} update", observer.warn)
+    follows = not any(m.counters.get(LINKS_ONLY) for m in manifests if (m.step, m.round) == ("fetch", step.round))
+    checks_external = settings.scope.check_external and follows
     plan = update.UpdateStep(
         root=crawl.root,
         round=step.round,
@@ -72,7 +74,8 @@ def update_round(
         robots=[file.path for file in fetched if file.table == "robots"],
         workers=engine.workers,
         parts=fitted.parts,
-        follows=not any(m.counters.get(LINKS_ONLY) for m in manifests if (m.step, m.round) == ("fetch", step.round)),
+        follows=follows,
+        external=(paths_of(manifests, "external"), settings.scope.max_external) if checks_external else None,
         waiting=Waiting.of(manifests),
         report=attempt.report,
         progress=attempt.progress,

@@ -62,6 +62,7 @@ class UpdateStep:
     report: str
     progress: str = ""  # prefix of the workers' reports; empty: they report nothing
     plan: Plan | None = None  # of revisits
+    external: tuple[Sequence[str], int] | None = None  # files of table external, and how many URLs it may have
     parts: Parts = ONE  # whose sizes bound the memory of a worker
     follows: bool = True  # URLs that are found are visited; else they are in table links only
 

@@ -87,6 +87,9 @@ SAMPLED_OF = "sampled_of"
 IMPORTED = "imported"
 """Counter of a fetch step whose visits an archive gave, without a request: how many these are."""
 
+EXTERNAL_VISITS = "external_visits"
+"""Counter of a fetch step: visits to external targets, which count for no outcome unless they are deferred."""
+
 LINKS_ONLY = "links_only"
 """Counter of a fetch step whose pages are not followed: what they link is in table links only."""
 

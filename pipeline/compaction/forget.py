@@ -32,6 +32,7 @@ REMOVED = {
     "alerts": "url",
     "digests": "url",
     "near": "url",
+    "external": "url",
     "robots": "origin",
 }
 """Tables whose rows are removed, each with the column of the URL; of an origin, that of its robots.txt."""

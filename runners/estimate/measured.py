@@ -11,6 +11,7 @@ from ...transforms.outcomes import REQUESTED, SAMPLED_OF
 from ...transforms.politeness.request_pool import WAITING_SHARE
 from ...transforms.settings import Fetch, Politeness
 from ...transforms.tables.schemas import TABLES
+from ...transforms.tables.sitemap_terms import EXTERNAL
 from ...transforms.tables.table_files import read_table
 from .plan import Estimate, Plan, Rates, Size
 
@@ -118,9 +119,10 @@ class _Visits(NamedTuple):
 
 def _visits(crawl: CrawlDir, manifests: Sequence[Manifest]) -> _Visits:
     paths = [file.path for file in files_of(manifests, "visits")]
-    columns = ["outcome", "body_bytes", "elapsed_ms", "depth", "round"]
+    columns = ["outcome", "body_bytes", "elapsed_ms", "depth", "round", "kind"]
     rows = read_table(crawl.root, paths, TABLES["visits"], columns)
     rows = rows.filter(pc.is_in(rows["outcome"], pa.array(sorted(REQUESTED), pa.string())))
+    rows = rows.filter(pc.fill_null(pc.not_equal(rows["kind"], EXTERNAL), True))  # they have no body
     mean = pc.mean(rows["elapsed_ms"]).as_py() or 0.0
     depths = rows.group_by("depth").aggregate([([], "count_all"), ("body_bytes", "sum")]).to_pylist()
     rounds = rows.group_by("round").aggregate([([], "count_all"), ("body_bytes", "sum")]).to_pylist()

@@ -12,7 +12,7 @@ from ...transforms.rights.tdm_rules import concluded
 from ...transforms.rights.usage import Usage
 from ...transforms.robots.rules import Verdict
 from ...transforms.tables.schemas import Row
-from ...transforms.tables.sitemap_terms import REQUISITE
+from ...transforms.tables.sitemap_terms import EXTERNAL, REQUISITE
 from ...transforms.traps.judge import State, results_of
 from ..state.host_waits import why
 from ..state.outcome_words import MEANINGS, status_words
@@ -65,11 +65,12 @@ def conclusion(record: UrlRecord, now: datetime) -> str:
         return f"not fetched: an alias of {target}; beamtrawl seeds add DIR URL has it fetched"
     if state == "redirected":
         target = next((visit["redirect_to"] for visit in reversed(record.visits) if visit["redirect_to"]), None)
-        return f"redirects to {target}{_as_requisite(record) and ','}{_as_requisite(record)}"
+        return f"redirects to {target}{_as_lesser(record) and ','}{_as_lesser(record)}"
     if state in ("failed", "gone", "denied"):
         meaning = f" ({MEANINGS[reason]})" if reason in MEANINGS else ""
         why = FAILED.get(reason) or f"its last visit ended as {reason}{meaning}"
-        return f"not in the index: {why}"
+        as_what = _as_lesser(record)
+        return f"not in the index{as_what and ','}{as_what}: {why}"
     return _fetched(record)
 
 
@@ -98,7 +99,7 @@ def _unknown(record: UrlRecord) -> str:
 
 
 def _waiting(record: UrlRecord, now: datetime) -> str:
-    row, host, as_what = record.frontier, record.hosts, _as_requisite(record)
+    row, host, as_what = record.frontier, record.hosts, _as_lesser(record)
     if row is None:
         return f"waits for its visit{as_what}; the running round has taken it, or will"
     due_at, waits = row["due_at"], f"waits in the frontier{as_what} ({WAITS[row['reason']]})"
@@ -110,24 +111,26 @@ def _waiting(record: UrlRecord, now: datetime) -> str:
         return f"{waits}: its host is not asked before {_time(until)}: {why(host)}"
     if due_at and due_at > now:
         return f"{waits} until {_time(due_at)}"
-    if record.limit:
+    if record.limit and row["kind"] != EXTERNAL:
         return f"{waits}: the limit of {record.limit} pages is reached; to go on, raise limits.max_pages (--max-pages)"
     throttled = "; its template is throttled" if record.traps else ""
     return f"{waits}, due now: the next round may fetch it{throttled}"
 
 
-def _as_requisite(record: UrlRecord) -> str:
-    """Of which page or stylesheet a URL is a requisite, to follow a verb; empty if it is none."""
-    if record.state is None or record.state["kind"] != REQUISITE:
+def _as_lesser(record: UrlRecord) -> str:
+    """Of what a URL is a requisite or an external target, to follow a verb; empty if it is neither."""
+    names = {REQUISITE: "a requisite of", EXTERNAL: "an external target of"}
+    if record.state is None or record.state["kind"] not in names:
         return ""
-    return f" as a requisite of {record.state['discovered_from']}"
+    return f" as {names[record.state['kind']]} {record.state['discovered_from']}"
 
 
 def _fetched(record: UrlRecord) -> str:
     document = record.document or {}
     when = f"fetched in round {record.visits[-1]['round']}" if record.visits else "fetched"
-    if as_what := _as_requisite(record):
-        return f"{when}{as_what}, for archives; it is never a document"
+    if as_what := _as_lesser(record):
+        why = "for its status alone" if record.state and record.state["kind"] == EXTERNAL else "for archives"
+        return f"{when}{as_what}, {why}; it is never a document"
     if record.unsearched and document:
         return f"{when}; not in the index: {record.unsearched}"
     if record.indexed:

@@ -15,7 +15,7 @@ from ...transforms.outcomes import Outcome
 from ...transforms.parsing import robots_meta
 from ...transforms.sql_views import connect
 from ...transforms.tables.schemas import ROBOTS, VISITS
-from ...transforms.tables.sitemap_terms import PROBE
+from ...transforms.tables.sitemap_terms import EXTERNAL, PROBE
 from ...transforms.tables.table_files import TableFile, conform, open_parquet, read_table, round_of
 
 _BATCH = 64  # visits in memory, with their bodies
@@ -44,7 +44,7 @@ def captures(crawl: CrawlDir, manifests: Sequence[Manifest], robot: str) -> Iter
     """All answers, oldest round first; in memory are a few bodies, and the keys of a group of visits.
 
     Probes are left out: no page links their URLs, and a reader of the archive could not tell what a host answers to
-    them from its pages.
+    them from its pages. So are external targets, of which nothing but a status was asked for.
     The robots.txt files of a few rounds come before the visits of these.
     """
     robots_files = deque(sorted(files_of(manifests, "robots"), key=lambda file: round_of(file.path)))
@@ -58,7 +58,7 @@ def captures(crawl: CrawlDir, manifests: Sequence[Manifest], robot: str) -> Iter
             found = _lookup(tables, keys(crawl, files))
             for row in _rows(crawl, files):
                 noarchive, page, links = next(found)
-                if row["status"] is not None and row["kind"] != PROBE:
+                if row["status"] is not None and row["kind"] not in (EXTERNAL, PROBE):
                     asked = [(h["name"], h["value"]) for h in row["headers"] or ()]
                     noarchive = bool(noarchive) or robots_meta.from_headers(asked, robot).noarchive
                     text = page["text"] if page else None

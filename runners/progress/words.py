@@ -6,7 +6,7 @@ from datetime import datetime
 from ...pipeline.control import End
 from ...pipeline.seeds import Added
 from ...transforms.directory.crawl_dir import Manifest
-from ...transforms.outcomes import IMPORTED, REQUESTED, Outcome, count_requests
+from ...transforms.outcomes import EXTERNAL_VISITS, IMPORTED, REQUESTED, Outcome, count_requests
 from ..terminal.units import counted, duration, size
 from .running import Running
 
@@ -105,6 +105,11 @@ def _robots(counters: Mapping[str, int]) -> str:
     return f"; {counters['robots_rows']} of robots.txt" if counters.get("robots_rows") else ""
 
 
+def _external(counters: Mapping[str, int]) -> str:
+    count = counters.get(EXTERNAL_VISITS, 0)
+    return f"; {counted(count, 'external target')}" if count else ""
+
+
 def describe_manifest(manifest: Manifest) -> str:
     """Return one line on a committed step."""
     counters = manifest.counters
@@ -117,7 +122,8 @@ def describe_manifest(manifest: Manifest) -> str:
         requests = count_requests(counters)
         rate = f", {requests / manifest.seconds:.1f}/s" if manifest.seconds > 0 else ""
         sent, unsent = (_outcomes(counters, is_sent) for is_sent in (True, False))
-        parts = f"{f' ({sent})' if sent else ''}{_robots(counters)}{f'; without a request: {unsent}' if unsent else ''}"
+        others = f"{_robots(counters)}{_external(counters)}"
+        parts = f"{f' ({sent})' if sent else ''}{others}{f'; without a request: {unsent}' if unsent else ''}"
         return f"round {manifest.round} fetch: {counted(requests, 'request')} {took}{rate}{parts}"
     if manifest.step == "compact" and "bodies_removed_bytes" in counters:
         freed = f"{counters['bodies_removed_bytes'] / 1e6:.1f} MB of old bodies"

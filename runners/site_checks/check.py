@@ -10,7 +10,7 @@ from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
 from ...transforms.http.request_headers import Identity
 from ...transforms.parsing.crawl_scope import CrawlScope
 from ...transforms.sections.section import url_of
-from ...transforms.settings import Settings
+from ...transforms.settings import Scope, Settings
 from ...transforms.sql import open_tables
 from .gather import TABLES, drop_files, gather
 from .rules import BY_NAME, COLUMNS, RULES, SLOW_S, Finding, Rule
@@ -90,7 +90,7 @@ def check_site(
         if since is not None:
             connection.execute(_NEW, [since])
         checked = Checked(connection, rules)
-        checked.notes = _notes(connection, rules)
+        checked.notes = _notes(connection, rules, settings.scope)
         yield checked
 
 
@@ -135,7 +135,7 @@ WHERE state = 'trapped' AND url_key IN (SELECT target_key FROM newest_links)
 """
 
 
-def _notes(connection: duckdb.DuckDBPyConnection, rules: Collection[Rule]) -> list[str]:
+def _notes(connection: duckdb.DuckDBPyConnection, rules: Collection[Rule], scope: Scope) -> list[str]:
     """What the check could not know."""
     notes = []
     if without := _number(connection, "SELECT count(*) FROM current ANTI JOIN pages USING (url_key)"):
@@ -149,11 +149,24 @@ def _notes(connection: duckdb.DuckDBPyConnection, rules: Collection[Rule]) -> li
             f"links to URLs that are held as traps have no finding: {held} (such as {url}); to have them requested:"
             " beamtrawl release"
         )
+    if scope.check_external:
+        notes += _external_notes(connection, scope.max_external)
     if BY_NAME["orphan"] in rules and (gaps := _gaps(connection)):
         notes.append(f"orphan: not decided, because pages may have further links: {gaps}")
     if BY_NAME["not_in_sitemap"] in rules and not _number(connection, "SELECT is_known::INT FROM sitemaps_known"):
         notes.append("not_in_sitemap: not decided, because a sitemap was cut or could not be fetched")
     return notes
+
+
+def _external_notes(connection: duckdb.DuckDBPyConnection, most: int) -> Iterator[str]:
+    """What is not known of links to other hosts."""
+    waiting, url = connection.execute(
+        "SELECT count(*), min(url) FROM external ANTI JOIN answers USING (url_key)"
+    ).fetchall()[0]
+    if waiting:
+        yield f"external targets that were not asked for yet have no finding: {waiting} (such as {url})"
+    if _number(connection, "SELECT count(*) FROM external") >= most:
+        yield f"further external targets have no finding: scope.max_external = {most} is reached"
 
 
 def _gaps(connection: duckdb.DuckDBPyConnection) -> str:

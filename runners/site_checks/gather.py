@@ -22,7 +22,7 @@ from ...transforms.urls.filters import UrlFilter
 from .made_tables import ANSWERS, LINKS, TARGETS
 from .page_facts import SUBRESOURCES, PageFacts, Reference, is_html, page_facts
 
-TABLES = ("visits", "urls", "links", "documents", "seeds")
+TABLES = ("visits", "urls", "links", "documents", "seeds", "external")
 """The tables of the crawl that a check reads."""
 
 _BATCH = 64  # visits in memory, with their bodies

@@ -13,9 +13,10 @@ from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
 from ...transforms.directory.waiting import Waiting, read_waiting
 from ...transforms.frontier.due_pages import DuePages
 from ...transforms.frontier.excluded import NotRequested
+from ...transforms.frontier.revisit_plan import REVISITED
 from ...transforms.settings import Politeness, Recrawl
 from ...transforms.tables.schemas import TIME
-from ...transforms.tables.sitemap_terms import MAY_CHANGE, TDMREP
+from ...transforms.tables.sitemap_terms import EXTERNAL, MAY_CHANGE, REQUISITE, TDMREP
 
 
 class DueUrls(NamedTuple):
@@ -103,11 +104,15 @@ _AGED = """
     SELECT count(*) FILTER (due_at <= $now), min(due_at) FILTER (due_at <= $now), min(due_at) FILTER (due_at > $now)
     FROM (
         SELECT least(
-            last_fetched_at + to_seconds(86400 * if(kind IS NULL, $pages, $sitemaps)),
+            last_fetched_at + to_seconds(86400 * if(kind IS NULL OR kind = $external, $pages, $sitemaps)),
             if(sitemap_lastmod > last_fetched_at, sitemap_lastmod, NULL)
         ) AS due_at
         FROM urls ANTI JOIN frontier USING (url_key)
-        WHERE state = 'fetched' OR (kind = $tdmrep AND list_contains($may_change, state))
+        WHERE kind IS DISTINCT FROM $requisite AND (
+            state = 'fetched'
+            OR (kind = $tdmrep AND list_contains($may_change, state))
+            OR (kind = $external AND list_contains($revisited, state))
+        )
     )
 """
 """When `DueCriteria.holds` for visited pages: by age, or from the change on of which a sitemap has told."""
@@ -120,6 +125,7 @@ def _aged(
 
     values = {"now": now, "pages": after, "sitemaps": min(after, sitemaps_after)}
     values |= {"tdmrep": TDMREP, "may_change": list(MAY_CHANGE)}
+    values |= {"requisite": REQUISITE, "external": EXTERNAL, "revisited": list(REVISITED)}
     with connect(crawl, manifests, ("urls", "frontier")) as tables:
         row = tables.execute(_AGED, values).fetchone()
     return Revisits(*row) if row else NO_REVISITS

@@ -69,6 +69,23 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
     "a sitemap": ({"exclude": ["/maps/"]}, row("http://a.test/maps/1.xml", kind="sitemap"), True),
     "a page with the name of a sitemap": ({}, row("http://a.test/map.xml"), True),
     "rules of TDMRep": ({"include": ["/docs/"]}, row("http://a.test/.well-known/tdmrep.json", kind="tdmrep"), False),
+    "an external target": ({"check_external": True, "depth": 0}, row("http://c.test/a.zip", kind="external"), False),
+    "an external target, excluded": (
+        {"check_external": True, "exclude": ["/c/"]},
+        row("http://c.test/c/", kind="external"),
+        True,
+    ),
+    "an external target without the setting": ({}, row("http://c.test/", kind="external"), True),
+    "an external target on a host of the crawl": (
+        {"check_external": True},
+        row("http://a.test/x", kind="external"),
+        True,
+    ),
+    "an external target where all are of the crawl": (
+        {"check_external": True, "mode": "any"},
+        row("http://c.test/", kind="external"),
+        True,
+    ),
     "a file of an earlier version": ({}, row("http://a.test/page", redirects=None), False),
 }
 
@@ -102,6 +119,16 @@ def test_blocked_and_excluded_urls_are_counted_once(tmp_path: Path) -> None:
     for empty in (NotRequested(Blocks(), None), NotRequested(blocks, None)):
         assert empty.without(table).num_rows == 5 - empty.blocked
         assert empty.excluded == 0
+
+
+def test_external_targets_alone_may_be_requested() -> None:
+    kinds = (None, "external", "sitemap", "external")
+    table = pa.Table.from_pylist([row(f"http://c.test/{n}", kind=kind) for n, kind in enumerate(kinds)], FRONTIER)
+    blocks = Blocks([Block("c.test/3", "2026-01-01")])
+    for closed, paths in ((NotRequested(Blocks(), None, True), "13"), (NotRequested(blocks, None, True), "1")):
+        assert set(closed.columns) <= {"url", "kind"}
+        assert [url[-1] for url in closed.without(table)["url"].to_pylist()] == list(paths)
+        assert closed.blocked == 2 - len(paths)
 
 
 @pytest.mark.parametrize("per_host", [1, 2, 100])

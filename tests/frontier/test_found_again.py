@@ -99,6 +99,23 @@ def test_a_requisite_that_is_found_as_a_page_too_is_a_page() -> None:
     assert merge_candidates([requisite, page]) == merge_candidates([page, requisite]) == merge_candidates([page])
 
 
+EXTERNAL = {"kind": "external", "referrer": "http://b.test/", "score": 0.0, "foreign": True}
+
+
+@pytest.mark.parametrize("more", [{}, STYLE], ids=["a page", "a requisite"])
+def test_an_external_target_that_is_found_as_more_is_that_only(more) -> None:
+    other, target = found("http://a.test/p", 3) | more, found("http://a.test/p", 1) | EXTERNAL
+    assert merge_candidates([target, other]) == merge_candidates([other, target]) == merge_candidates([other])
+    assert found_again(target, known("http://a.test/p", **PAGE | more), None, MAX_DEPTH) is None
+    url, again = found_again(other, known("http://a.test/p", **PAGE | EXTERNAL | {"state": "gone"}), None)
+    assert (url["state"], url["kind"], url["foreign"], url["fetches"]) == ("due", more.get("kind"), False, 1)
+    assert (again["kind"], again["reason"], again.get("digest")) == (
+        url["kind"],
+        "new",
+        None,
+    )
+
+
 # a requisite: whether it was visited
 @pytest.mark.parametrize("visited", [False, True])
 def test_a_requisite_that_is_linked_as_a_page_is_requested_as_one(visited: bool) -> None:

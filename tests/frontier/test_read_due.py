@@ -64,6 +64,14 @@ def read(root, paths, bounds, left=()):
     return [Due._make(each) for _, rows in found for each in rows]
 
 
+def test_external_targets_are_read_alone_or_left_out(tmp_path):
+    kinds = (None, "external", "sitemap", "external")
+    path = sorted_file(str(tmp_path), [row(f"/{n}", kind=kind) for n, kind in enumerate(kinds)])
+    for external, found in ((None, "0123"), (True, "13"), (False, "02")):
+        for bounds in (ALL._replace(external=external), ALL._replace(external=external, at_most=9)):
+            assert sorted(each.url[1:] for each in read(str(tmp_path), [path], bounds)) == list(found)
+
+
 TIMES = {
     "no time set": (None, True),
     "past": (NOW - timedelta(days=1), True),

@@ -42,6 +42,11 @@ STATES = {
     "a sitemap": ([state("a", 1, seen=AHEAD, kind="sitemap")], [], ["a"]),
     "a sitemap, not yet": ([state("a", 1, seen=LATER, kind="sitemap")], [], []),
     "a requisite": ([state("a", 1, kind="requisite", sitemap_lastmod=LATEST)], [], []),
+    "an external target": ([state("a", 1, kind="external")], [], ["a"]),
+    "an external target, not yet": ([state("a", 1, seen=AHEAD, kind="external")], [], []),
+    "an external target that was gone": ([state("a", 1, "gone", kind="external")], [], ["a"]),
+    "an external target that failed, not yet": ([state("a", 1, "failed", seen=AHEAD, kind="external")], [], []),
+    "an external target that waits": ([state("a", 1, "due", kind="external")], [], []),
     "never visited": ([state("a", 1, "due", seen=None, sitemap_lastmod=AGO)], [], []),
     "a failure": ([state("a", 1, "failed")], [], []),
 }

@@ -119,6 +119,14 @@ def test_a_sitemap_is_read_again_after_its_own_interval() -> None:
     assert (len(found.due), found.pages) == (1, {})
 
 
+@pytest.mark.parametrize("state", ["fetched", "gone", "redirected"])
+def test_an_external_target_is_asked_again_after_the_longest_interval(state: str) -> None:
+    found = planned(row("a", state=state, kind="external"), max_interval=30.0)
+    assert found.urls[0]["next_fetch_at"] == NOW + timedelta(days=30)
+    assert (len(found.due), found.pages) == (1, {})
+    assert planned(row("a", state="due", kind="external")).due == []
+
+
 def test_first_pages_are_counted(tmp_path: Path) -> None:
     writer = TableWriter(str(tmp_path), "visits", 1)
     fetched = {"outcome": "fetched"}

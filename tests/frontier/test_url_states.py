@@ -176,6 +176,22 @@ def test_changes_of_the_content_are_counted(before, now, changes):
     assert (url["changes"], url["digest"], url["etag"], url["last_modified"]) == (changes, now, '"1"', "yesterday")
 
 
+@pytest.mark.parametrize(
+    ("outcome", "state", "seen"),
+    [
+        (Outcome.FETCHED, "fetched", True),
+        (Outcome.REDIRECTED, "redirected", True),
+        (Outcome.DENIED_ROBOTS, "denied", True),
+        (Outcome.DNS_ERROR, "due", False),
+    ],
+)
+def test_an_external_target_joins_nothing_and_its_age_counts_from_its_visit(outcome, state, seen):
+    fact = visited("/a", outcome, kind="external", status=301, redirect_to="http://b.test/")
+    url, again = after_visit(known("/a", kind="external"), fact, LIMITS)
+    assert (url["state"], url["joined_to"], url["last_fetched_at"]) == (state, None, NOW if seen else None)
+    assert (again is None) is seen
+
+
 def test_a_requisite_that_a_seed_made_a_page_is_one_after_its_visit():
     url, _ = after_visit(known("/a", kind="requisite"), visited("/a"), LIMITS)
     assert url["kind"] is None

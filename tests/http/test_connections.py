@@ -107,6 +107,35 @@ def test_a_redirect_is_not_followed(client: Open, location: bytes) -> None:
         assert len(server.heads) == 1
 
 
+def test_the_head_of_an_answer_alone(client: Open) -> None:
+    """No body is waited for, whatever length is declared; of the answer to GET, no more than the head is taken."""
+    head = answer(HTML, b"Content-Length: 999999999", body=b"")
+    with serve(says(head)) as server, client() as asking:
+        replies = [asking.head(server.url(), HEADERS) for _ in range(2)]
+        assert [(reply.status, reply.body, reply.failure) for reply in replies] == [(200, b"", None)] * 2
+        assert [head.split(b" ")[0] for head in server.heads] == [b"HEAD"] * 2
+    with serve(endless(head, b"x" * 9999)) as server, client() as asking:
+        reply = asking.head(server.url(), HEADERS, "GET")
+        assert (reply.status, reply.body, reply.failure) == (200, b"", None)
+        assert server.hung_up.wait(10)
+        assert server.heads[0].startswith(b"GET ")
+
+
+def test_a_connection_is_used_again_after_head() -> None:
+    head = answer(HTML, b"Content-Length: 999999999", body=b"")
+    with serve(answering(head, sized(HTML))) as server, contextlib.closing(opener(LOOPBACK, True)()) as asking:
+        assert asking.head(server.url(), HEADERS).status == 200
+        assert asking.get(server.url(), HEADERS).body == PAGE
+        assert len(server.connections) == 1
+
+
+def test_a_body_after_head_is_not_the_next_answer(client: Open) -> None:
+    with serve(says(sized(HTML, body=b"not asked for"))) as server, client() as asking:
+        assert asking.head(server.url(), HEADERS).status == 200
+        assert asking.get(server.url(), HEADERS).body == b"not asked for"
+        assert len(server.connections) == 2
+
+
 KEPT = {
     "a length": sized(HTML),
     "chunks": chunked(PAGE),

@@ -108,6 +108,16 @@ def as_header(text):
     return text.encode().decode("latin-1")
 
 
+def test_the_status_of_an_internal_address_is_not_asked_for():
+    connector = Connector()
+    names = Names(Fetch(), resolver=Resolver([PUBLIC]), clock=Clock(), sleep=lambda seconds: None)
+    open_socket = functools.partial(connect, allowed=(), resolver=names, connector=connector)
+    with contextlib.closing(HostClient(Fetch(), open_socket)) as client:
+        for name, method in itertools.product(LITERALS, ("HEAD", "GET")):
+            assert client.head(f"http://{name}/x", {}, method).failure is Outcome.BLOCKED_ADDRESS
+    assert connector.calls == []
+
+
 def test_a_link_to_an_internal_address_is_refused():
     expected, found = {}, {}
     for scheme, (name, spelling) in itertools.product(("http", "https"), rows(LITERALS)):

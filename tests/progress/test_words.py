@@ -52,6 +52,11 @@ COMMITTED = {
         manifest("fetch", 4, visits_rows=10, timeout=1, fetched=9, robots_rows=2),
         "round 3 fetch: 10 requests in 4.0 s, 2.5/s (fetched 9, timeout 1); 2 of robots.txt",
     ),
+    "a fetch step with external targets": (
+        manifest("fetch", 4, visits_rows=15, fetched=2, deferred=1, external_visits=12, robots_rows=2),
+        "round 3 fetch: 2 requests in 4.0 s, 0.5/s (fetched 2); 2 of robots.txt; 12 external targets;"
+        " without a request: deferred 1",
+    ),
     "in no time": (manifest("fetch", 0, visits_rows=1, gone=1), "round 3 fetch: 1 request in 0.0 s (gone 1)"),
     "a fetch step in which most URLs wait": (
         manifest("fetch", 20, visits_rows=80, server_error=2, deferred=75, denied_robots=3),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from beamtrawl.transforms.http.reply import Reply
+from beamtrawl.transforms.http.transport import Method
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.politeness.host_queue import BrowserRules
 from tests.support.simulation import SimulatedTime
@@ -58,6 +59,12 @@ class FakeClient:
         self.closed = False
 
     def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
+        return self._ask("GET", url, headers)
+
+    def head(self, url: str, headers: Mapping[str, str], method: Method = "HEAD") -> Reply:
+        return self._ask(method, url, headers)._replace(body=b"")
+
+    def _ask(self, method: Method, url: str, headers: Mapping[str, str]) -> Reply:
         started = self._servers.monotonic()
         self._cut.clear()
         page = self._servers.page(url)
@@ -70,7 +77,7 @@ class FakeClient:
         ended = self._servers.monotonic()
         answered = {name.lower(): value for name, value in reply.headers}
         self._servers.requests.append(
-            Request(parts.netloc, "GET", parts.path, lower, started, ended, 0, reply.status or 0, 0, answered)
+            Request(parts.netloc, method, parts.path, lower, started, ended, 0, reply.status or 0, 0, answered)
         )
         return reply
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from beamtrawl.transforms.frontier.selection import Due
 from beamtrawl.transforms.http.reply import Reply
+from beamtrawl.transforms.http.transport import Method
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.politeness.context import Event
 from beamtrawl.transforms.politeness.host_queue import BrowserRules, HostTurn
@@ -90,18 +91,24 @@ class SimulatedWeb:
         return self
 
     def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
+        return self._ask("GET", url, headers)
+
+    def head(self, url: str, headers: Mapping[str, str], method: Method = "HEAD") -> Reply:
+        return self._ask(method, url, headers)._replace(body=b"")
+
+    def _ask(self, method: Method, url: str, headers: Mapping[str, str]) -> Reply:
         name, path = host(url), url.removeprefix(f"http://{host(url)}")
         if not (site := self._sites[name]):
             return Reply(failure=Outcome.CONNECT_ERROR)
         started, wall = self.time.monotonic(), self.time.utc().timestamp()
         lower = {name.lower(): value for name, value in headers.items()}
-        answer = answer_of(site.get(path, site.get(OTHERWISE, status(404))), lower)
+        answer = answer_of(site.get(f"{method} {path}", site.get(path, site.get(OTHERWISE, status(404)))), lower)
         self.time.sleep(min(answer.wait, self._read_timeout))
         if answer.wait == NEVER:
             answer = Answer(0, headers=())
         ended = self.time.monotonic()
         answered = {name.lower(): value for name, value in answer.headers}
-        self._requests.append(Request(name, "GET", path, lower, started, ended, wall, answer.status, 0, answered))
+        self._requests.append(Request(name, method, path, lower, started, ended, wall, answer.status, 0, answered))
         if not answer.status:
             return Reply(failure=Outcome.TIMEOUT, elapsed_s=ended - started)
         return Reply(answer.status, answer.headers, answer.body, elapsed_s=ended - started)

@@ -6,7 +6,7 @@ from ..exchange.batch_schemas import YieldRow
 from ..outcomes import Outcome
 from ..parsing.html_page import Page, followed
 from ..tables.schemas.fetching import VisitRow
-from ..tables.sitemap_terms import REQUISITE
+from ..tables.sitemap_terms import LESSER
 from ..traps.page_words import Shown, page_words
 
 _TEXT, _LINKS, _ANCHOR = 1500, 100, 60  # maximum characters of a text, links, and characters of an anchor
@@ -39,9 +39,9 @@ def yield_rows(visits: Iterable[tuple[VisitRow, Page | None]]) -> list[YieldRow]
 def _is_evidence(visit: VisitRow, page: Page | None) -> bool:
     """Whether a URL was requested for the first time, with a result that is evidence about it.
 
-    Requisites of pages are no evidence.
+    Requisites of pages and external targets are no evidence.
     """
-    if visit["kind"] == REQUISITE or visit["digest_before"] is not None:
+    if visit["kind"] in LESSER or visit["digest_before"] is not None:
         return False
     return page is not None or visit["outcome"] in WITHOUT_PAGE
 

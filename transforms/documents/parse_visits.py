@@ -36,9 +36,10 @@ from ..settings import Extract, MainText
 from ..tables.batches import release_freed
 from ..tables.bloom import shard
 from ..tables.schemas import DOCUMENTS, KEY, VISITS, Row
-from ..tables.sitemap_terms import PROBE
+from ..tables.sitemap_terms import EXTERNAL, PROBE
 from ..tables.table_files import conform, open_parquet
 from ..urls.index_scope import WHOLE, IndexScope
+from .external import Known, external_of
 from .found_links import key_of, links_column
 from .page_yield import yield_rows
 from .requisites import Requisites, requisites_of
@@ -148,7 +149,8 @@ def respelled(visit: dict[str, Any], links: pa.ListScalar) -> str | None:
 def fact_row(visit: dict[str, Any], page: Page | None) -> dict[str, Any]:
     headers = [(h["name"], h["value"]) for h in visit["headers"] or ()]
     row = {name: visit.get(name) for name in FACTS.names}
-    row["etag"], row["last_modified"] = header(headers, "etag"), header(headers, "last-modified")
+    if visit["kind"] != EXTERNAL:  # nothing is stored that a server could say is still the same
+        row["etag"], row["last_modified"] = header(headers, "etag"), header(headers, "last-modified")
     if page is not None:
         row["digest"], row["denied_meta"] = page.digest, page.noindex
         row["denied_search"] = page.usage.search() is False
@@ -173,6 +175,7 @@ class Taken(NamedTuple):
     index_scope: IndexScope = WHOLE
     extract: Sequence[Extract] = ()
     main: Sequence[MainText] = ()
+    external: tuple[Sequence[str], int] | None = None  # files of table external, and how many URLs it may have
 
 
 class ParseFn(StageFn):
@@ -182,6 +185,7 @@ class ParseFn(StageFn):
     facts, requisites = Output(FACTS, key="url_key"), Output(CANDIDATES, key="url_key")
     contents, released = Output(CONTENTS, key="digest"), Output(RELEASED, key="digest")
     bands = Output(ENTRIES, key="band")
+    external = Output(CANDIDATES)  # outside the hosts of the crawl, new to it
     alerts, gone = Output(list[Row]), Output(list[Row])  # of tables alerts and near, by shard
     rejections = Output(list[Rejection])  # of requisites, by shard
     sites = Output(set[str])  # the hosts of the documents' sites
@@ -206,6 +210,7 @@ class ParseFn(StageFn):
     def setup(self) -> None:
         self._observers = self._open_observers(CrawlDir(self._root).read_bytes)
         self._filter = self._scope.url_filter()
+        self._known = Known.read(self._root, *self._taken.external) if self._taken.external else None
 
     def process(self, row_group: tuple[str, int]) -> Iterator[TaggedOutput]:
         link_kinds = FOLLOWED_KINDS | kinds_of(self._kinds).link_kinds
@@ -238,6 +243,9 @@ class ParseFn(StageFn):
         yield from self.alerts.each(alerts.items())
         if self._taken.requisites:
             yield from self._requisites(requisites)
+        if self._known:
+            external = external_of([visit for visit, *_ in parsed], links, self._filter, self._known)
+            yield from self.external.if_any(external)
         yield from self._facts(pa.Table.from_pylist(facts, schema=FACTS))
         if yields := yield_rows(seen):
             yield from self._by_shard(self.yields, pa.Table.from_pylist(yields, schema=YIELDS))

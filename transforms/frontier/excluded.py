@@ -11,6 +11,7 @@ from ..blocks.rules import Blocks
 from ..directory.manifests import Manifest
 from ..parsing.crawl_scope import CrawlScope
 from ..tables.schemas import SEEDS
+from ..tables.sitemap_terms import EXTERNAL
 from ..tables.table_files import read_table
 from ..urls.filters import UrlFilter
 
@@ -73,19 +74,21 @@ class Excluded:
 class NotRequested:
     """Removes the waiting URLs that are not requested from batches of them, and counts them."""
 
-    def __init__(self, blocks: Blocks, excluded: Excluded | None) -> None:
-        self._blocks, self._excluded = blocks, excluded
+    def __init__(self, blocks: Blocks, excluded: Excluded | None, only_external: bool = False) -> None:
+        self._blocks, self._excluded, self._only_external = blocks, excluded, only_external
         self.blocked = 0
         self.excluded = 0  # and not blocked
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the frontier that `without` reads."""
-        return Excluded.COLUMNS if self._excluded else ("url",) if self._blocks else ()
+        read = Excluded.COLUMNS if self._excluded else ("url",) if self._blocks else ()
+        return tuple(dict.fromkeys((*read, "kind"))) if self._only_external else read
 
     def without(self, rows: pa.Table) -> pa.Table:
-        """The rows that may be requested."""
-        found = rows
+        """The rows that may be requested, or those of external targets alone."""
+        found = rows.filter(pc.equal(rows["kind"], EXTERNAL)) if self._only_external else rows
+        rows = found
         if self._blocks:
             found = found.filter(pc.invert(self._blocks.mask(found["url"])))
             self.blocked += rows.num_rows - found.num_rows

@@ -20,6 +20,7 @@ from ..directory.waiting import ROWS_AT_A_TIME, Left, Positions, groups, parts, 
 from ..settings import Priority
 from ..tables.batches import from_ipc, to_ipc
 from ..tables.schemas import FRONTIER, TIME
+from ..tables.sitemap_terms import EXTERNAL
 from ..tables.table_files import open_parquet, statistics
 from .excluded import Excluded
 from .files import ORDER, is_sorted
@@ -63,19 +64,22 @@ class Bounds(NamedTuple):
 
     now: datetime  # rows that are due later are not read
     per_host: int  # rows of a host and a file
-    at_most: int | None = None  # rows over all hosts
+    at_most: int | None = None  # rows over all hosts, external targets not counted
     hosts_not_due: AbstractSet[str] = frozenset()  # none of their rows are read
     failing: AbstractSet[str] = frozenset()  # hosts whose last request failed
     priority: Priority = Priority()
     quota: Quota = EQUAL  # of the classes in `per_host` and in `at_most`
     blocks: Blocks = NO_BLOCKS  # rows that one matches are not read
     excluded: Excluded | None = None  # nor are those that the settings exclude
+    external: bool | None = None  # whether external targets alone are read, or all rows but these; None: all rows
 
 
 def is_due(rows: pa.Table, bounds: Bounds) -> pa.ChunkedArray:
-    """Whether each row (columns host and due_at, and url if there are blocks) may be visited now."""
+    """Whether each row (columns host, due_at and kind, and url if there are blocks) may be visited now."""
     now = pa.scalar(bounds.now.astimezone(UTC), TIME)
     mask = pc.fill_null(pc.less_equal(rows["due_at"], now), True)
+    if bounds.external is not None:
+        mask = pc.and_(mask, pc.equal(pc.fill_null(pc.equal(rows["kind"], EXTERNAL), False), bounds.external))
     if bounds.hosts_not_due:
         hosts = pa.array(sorted(bounds.hosts_not_due), pa.string())
         mask = pc.and_(mask, pc.invert(pc.is_in(rows["host"], hosts)))
@@ -286,21 +290,35 @@ def _by_path(rows: bytes) -> Iterator[tuple[str, bytes]]:
 class ReadDue(beam.PTransform):
     """The due URLs in frontier files whose hosts are due, within bounds, as (host, rows of Due as tuples).
 
-    `left` are the paths of the files of frontier_left.
+    `left` are the paths of the files of frontier_left. With `with_external`, external targets may wait: `at_most` does
+    not count them.
     """
 
-    def __init__(self, root: str, left: Sequence[str], bounds: Bounds) -> None:
+    def __init__(self, root: str, left: Sequence[str], bounds: Bounds, with_external: bool = False) -> None:
         super().__init__()
-        self._root, self._left, self._bounds = root, left, bounds
+        self._root, self._left, self._bounds, self._with_external = root, left, bounds, with_external
 
     def expand(self, paths: beam.PCollection[str]) -> beam.PCollection[tuple[str, list[tuple]]]:
         count = self._bounds.at_most
         if count is None:
             return paths | "ReadDue" >> beam.ParDo(_ReadDueFn(self._root, self._left, self._bounds))
+        if not self._with_external:
+            return self._first_of_all(paths, self._bounds, count)
+        external = self._bounds._replace(external=True, at_most=None)
+        found = paths | "ReadExternal" >> beam.ParDo(_ReadDueFn(self._root, self._left, external))
+        if not count:
+            return found
+        pages = self._first_of_all(paths, self._bounds._replace(external=False), count)
+        return (pages, found) | "WithExternal" >> beam.Flatten()
+
+    def _first_of_all(
+        self, paths: beam.PCollection[str], bounds: Bounds, count: int
+    ) -> beam.PCollection[tuple[str, list[tuple]]]:
+        """The first rows over all hosts."""
         return (
             paths
-            | "Rank" >> beam.ParDo(_RankFn(self._root, self._left, self._bounds, count))
-            | "FirstOfAll" >> beam.CombineGlobally(_FirstOfAllFn(count, self._bounds.quota))
+            | "Rank" >> beam.ParDo(_RankFn(self._root, self._left, bounds, count))
+            | "FirstOfAll" >> beam.CombineGlobally(_FirstOfAllFn(count, bounds.quota))
             | "ByPath" >> beam.FlatMap(_by_path)
             | "Spread" >> beam.Reshuffle()
             | "Take" >> beam.ParDo(_TakeFn(self._root))

@@ -15,18 +15,25 @@ from ..settings import Recrawl, Sitemaps
 from ..tables.batches import Batch, from_ipc, split
 from ..tables.newest import newest
 from ..tables.schemas import TIME, URLS
-from ..tables.sitemap_terms import MAY_CHANGE, REQUISITE, TDMREP
+from ..tables.sitemap_terms import EXTERNAL, MAY_CHANGE, REQUISITE, TDMREP
 from ..tables.table_files import TableFile, conform, open_parquet, statistics
 from .files import write_frontier
+from .revisit_plan import REVISITED
 from .url_states import remembered
 
 _SEEN = pa.schema(
     [URLS.field(name) for name in ("url_key", "host", "state", "last_fetched_at", "kind", "sitemap_lastmod")]
 )
 
+_STATES = {TDMREP: ("fetched", *MAY_CHANGE), EXTERNAL: REVISITED, REQUISITE: ()}
+"""The states of URLs of a kind that are visited again, if these are others than of pages."""
+
 
 class DueCriteria(NamedTuple):
-    """Criteria by which a visited page or sitemap is due again; requisites of pages never are."""
+    """Criteria by which a visited page or sitemap is due again; requisites of pages never are.
+
+    An external target is, at the age of a page and whatever its last visit gave: a link that was broken may work.
+    """
 
     pages: datetime  # due if last fetched at or before this time
     sitemaps: datetime  # the same for sitemaps
@@ -43,24 +50,25 @@ class DueCriteria(NamedTuple):
     def holds(self, row: dict[str, Any]) -> bool:
         """Whether a URL is due, given its newest row of urls."""
         seen, changed = row["last_fetched_at"], row["sitemap_lastmod"]
-        if row["state"] != "fetched" and not (row["kind"] == TDMREP and row["state"] in MAY_CHANGE):
+        if row["state"] not in _STATES.get(row["kind"], ("fetched",)):
             return False
-        if row["kind"] == REQUISITE:
-            return False
-        before = self.pages if row["kind"] is None else self.sitemaps
+        before = self.pages if row["kind"] in (None, EXTERNAL) else self.sitemaps
         return seen <= before or bool(changed and seen < changed <= self.now)
 
     def mask(self, rows: pa.Table) -> pa.ChunkedArray:
         """`holds` for each row of a table."""
         seen, changed = rows["last_fetched_at"], rows["sitemap_lastmod"]
-        is_page = pc.is_null(rows["kind"])
+        is_external = pc.fill_null(pc.equal(rows["kind"], EXTERNAL), False)
+        is_page = pc.or_(pc.is_null(rows["kind"]), is_external)
         old = pc.less_equal(seen, pc.if_else(is_page, pa.scalar(self.pages, TIME), pa.scalar(self.sitemaps, TIME)))
         newer = pc.and_(pc.less(seen, changed), pc.less_equal(changed, pa.scalar(self.now, TIME)))
         is_due = pc.or_(pc.fill_null(old, False), pc.fill_null(newer, False))
         is_due = pc.and_(is_due, pc.fill_null(pc.not_equal(rows["kind"], REQUISITE), True))
         may_change = pc.is_in(rows["state"], pa.array(MAY_CHANGE, pa.string()))
         may_change = pc.and_(pc.fill_null(pc.equal(rows["kind"], TDMREP), False), may_change)
-        return pc.and_(pc.or_(pc.equal(rows["state"], "fetched"), may_change), is_due)
+        was_asked = pc.and_(is_external, pc.is_in(rows["state"], pa.array(REVISITED, pa.string())))
+        counts = pc.or_(pc.equal(rows["state"], "fetched"), pc.or_(may_change, was_asked))
+        return pc.and_(counts, is_due)
 
     def may_hold(self, seen: pq.Statistics | None, changed: pq.Statistics | None) -> bool:
         """Whether a row group can contain due rows, by the statistics of last_fetched_at and sitemap_lastmod."""

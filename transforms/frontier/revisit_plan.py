@@ -17,7 +17,7 @@ from ..settings import Priority, Recrawl, Sitemaps
 from ..tables.key_scan import Wanted, matching_rows
 from ..tables.newest import newest
 from ..tables.schemas import CHANGE_RATES, HOST_CHANGES, VISITS, Row
-from ..tables.sitemap_terms import MAY_CHANGE, REQUISITE, TDMREP
+from ..tables.sitemap_terms import EXTERNAL, MAY_CHANGE, REQUISITE, TDMREP
 from ..tables.table_files import read_table
 
 OBSERVED = ("changed", "changed_log_s", "unchanged_s", "unchanged")
@@ -124,6 +124,10 @@ def _with_fixed(row: Row, fact: Row | None, before: Row | None, plan: Plan) -> R
         row = row | {"changes_per_day": None, "revisit_weight": None}
     if fact is None:
         return row
+    if row.get("kind") == EXTERNAL:
+        is_asked_again = row["state"] in REVISITED
+        due_at = fact["fetched_at"] + timedelta(seconds=plan.bounds.longest)
+        return row | {"next_fetch_at": due_at} if is_asked_again else row
     may_change = row.get("kind") == TDMREP and row["state"] in MAY_CHANGE
     if (row["state"] == "fetched" and row.get("kind") not in (None, REQUISITE)) or may_change:
         return row | {"next_fetch_at": fact["fetched_at"] + timedelta(seconds=plan.sitemaps_after)}

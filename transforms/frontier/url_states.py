@@ -12,7 +12,7 @@ from ..outcomes import DENIED_SEARCH, REQUESTED, RETRIED, Outcome
 from ..settings import Limits
 from ..tables.newest import newest
 from ..tables.schemas import URLS, Row
-from ..tables.sitemap_terms import PROBE, REQUISITE, unite, with_news
+from ..tables.sitemap_terms import EXTERNAL, PROBE, rank, unite, with_news
 from ..traps.judge import State, from_elsewhere
 from ..urls.canonical import neatness, url_key
 from ..urls.filters import MAX_REDIRECTS
@@ -69,7 +69,9 @@ def after_visit(url: Row, fact: Row, limits: Limits, follows: bool = True) -> tu
     state = "due" if again else "probed" if url.get("kind") == PROBE else _STATES.get(outcome, "failed")
     changed = url | {"state": state, "failures": failures, "next_fetch_at": due_at, "reason": outcome.value}
     changed["url"] = fact["respelled"] or fact["url"]
+    is_external = fact["kind"] == EXTERNAL
     is_moved = outcome is Outcome.REDIRECTED and fact["status"] in _PERMANENT and fact["respelled"] is None
+    is_moved = is_moved and not is_external  # a redirect that is not followed joins nothing
     changed["joined_to"] = url_key(fact["redirect_to"]) if is_moved and fact["redirect_to"] else None
     if unasked and not waits:
         changed["reason"] = DEAD_HOST
@@ -81,6 +83,8 @@ def after_visit(url: Row, fact: Row, limits: Limits, follows: bool = True) -> tu
     changed |= compared(url, fact)
     if outcome in REQUESTED:
         changed |= {"fetches": url["fetches"] + 1, "last_fetched_at": fact["fetched_at"], "last_status": fact["status"]}
+    elif is_external and not again:  # its age decides when it is asked for again, also if no request could be sent
+        changed |= {"last_fetched_at": fact["fetched_at"], "last_status": None}
     if outcome is Outcome.FETCHED:
         changed |= {name: fact[name] for name in ("digest", "etag", "last_modified")}
         changed["changes"] = url["changes"] + (url["digest"] not in (None, fact["digest"]))
@@ -183,22 +187,16 @@ def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
 
     Other columns are from the first of: links of its own site, least depth, neatest spelling, fewest redirects.
     Columns from sitemaps are merged. If its own site links it, what other sites say of its kind does not count.
-    A requisite that is found as a page or as a sitemap too is that only.
+    Of several kinds, the first by `rank` counts: a requisite that is found as a page or as a sitemap too is that only.
     """
     merged: dict[bytes, Row] = {}
-    for row in sorted(
-        candidates, key=lambda r: (r["kind"] == REQUISITE, *_precedence(r), r["redirects"], r["referrer"])
-    ):
+    for row in sorted(candidates, key=lambda r: (rank(r["kind"]), *_precedence(r), r["redirects"], r["referrer"])):
         first = merged.get(row["url_key"])
         if first is None:
             merged[row["url_key"]] = row
-        elif _is_requisite(first) or not _is_requisite(row):
+        elif rank(row["kind"]) == rank(first["kind"]):
             merged[row["url_key"]] = _merged(first, row)
     return merged
-
-
-def _is_requisite(row: Row) -> bool:
-    return row["kind"] == REQUISITE
 
 
 def _merged(first: Row, row: Row) -> Row:
@@ -231,12 +229,12 @@ def found_again(
 
     `due` is its row in the next frontier so far. The least depth and the fewest redirects count, whoever links. The
     first link of a URL's own site replaces what other sites said of it, which does not count from then on. A requested
-    URL keeps its spelling while it is due, because a redirect may have led there. A requisite of a page that is linked
-    as a page becomes one, and is requested as such; a page stays one.
+    URL keeps its spelling while it is due, because a redirect may have led there. A requisite of a page, or an
+    external target, that is linked as a page becomes one, and is requested as such; a page stays one.
     """
-    if _is_requisite(candidate) and not _is_requisite(url):
+    if rank(candidate["kind"]) > rank(url["kind"]):
         return None
-    if _is_requisite(url) and not _is_requisite(candidate):
+    if rank(candidate["kind"]) < rank(url["kind"]):
         new, row = discovered(candidate, url["discovered_round"])
         return url | {name: value for name, value in new.items() if name not in _COUNTED}, row
     is_own, was_own = not from_elsewhere(candidate), not from_elsewhere(due or url)

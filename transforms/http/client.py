@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import requests
 import urllib3
@@ -26,7 +26,7 @@ from .reply import Reply, wanted
 from .request_headers import own_headers
 from .requests_transport import ThroughRequests
 from .response_body import Body, Pace, read_body
-from .transport import Answer, Direct, Transport
+from .transport import Answer, Direct, Method, Transport
 
 _TYPES = media_types.HTML | media_types.TEXT
 _UNWANTED = "its media type is of no kind that documents.kinds names"
@@ -41,6 +41,9 @@ class Client(Protocol):
 
     def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
         """The reply; the body of an unwanted media type is read only with `any_type`."""
+
+    def head(self, url: str, headers: Mapping[str, str], method: Method = "HEAD") -> Reply:
+        """The reply without its body, which is not read; `method` GET is for servers that refuse HEAD."""
 
     def abort(self) -> None:
         """End the current request, from another thread."""
@@ -89,6 +92,14 @@ def _loopback_only(resolver: Resolver, host: str, *args: Any, **kwargs: Any) -> 
     return [entry for entry in found if is_loopback(str(entry[4][0]))]
 
 
+class _Wish(NamedTuple):
+    """What is asked for, and what is read of the answer."""
+
+    method: Method
+    reads_body: bool
+    any_type: bool = True  # of bodies that are read
+
+
 class HostClient:
     """A Client that keeps a connection to its host alive. `transport` sends the requests."""
 
@@ -114,6 +125,13 @@ class HostClient:
         self._transport = transport(self._dialer, fetch.max_header_bytes)
 
     def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
+        return self._request(_Wish("GET", True, any_type), url, headers)
+
+    def head(self, url: str, headers: Mapping[str, str], method: Method = "HEAD") -> Reply:
+        return self._request(_Wish(method, False), url, headers)
+
+    def _request(self, wish: _Wish, url: str, headers: Mapping[str, str]) -> Reply:
+        """The reply to a request, which is sent again if that is permitted and may help."""
         self.forget()
         self._aborted.clear()
         exchange = self._exchange
@@ -121,16 +139,16 @@ class HostClient:
         if own := own_headers(self._fetch, url):
             names = {name.lower() for name in own}
             headers = {name: value for name, value in headers.items() if name.lower() not in names} | own
-        reply = self._signed(url, headers, any_type)
+        reply = self._signed(wish, url, headers)
         # The server closed a persistent connection, as it may at any time (RFC 9112, 9.5). If bytes of the request
         # may have arrived, it counts as a request: the delay between requests applies before the next.
         closed = (reply.failure, reply.status, exchange.kept) == (Outcome.CONNECT_ERROR, None, True)
         if closed and self._may_resend(0.0, exchange.sent):
-            reply = self._signed(url, headers, any_type)
+            reply = self._signed(wish, url, headers)
         asks = self._signer is not None and self._signer.learn(host(url), reply.headers)
         if asks and reply.status in _REFUSED and self._may_resend(exchange.elapsed_s()):
             self.forget()
-            reply = self._signed(url, headers, any_type)
+            reply = self._signed(wish, url, headers)
         is_cut = exchange.end()
         address = exchange.line.address if exchange.line else None
         reply = reply._replace(address=address, elapsed_s=exchange.elapsed_s())
@@ -154,10 +172,10 @@ class HostClient:
         self.forget()
         self._transport.close()
 
-    def _signed(self, url: str, headers: Mapping[str, str], any_type: bool) -> Reply:
+    def _signed(self, wish: _Wish, url: str, headers: Mapping[str, str]) -> Reply:
         """The answer to a request, which is signed for the URL's own host if that is to be."""
         signature = self._signer.headers(host(url)) if self._signer else {}
-        return self._ask(url, {**headers, **signature}, any_type)
+        return self._ask(wish, url, {**headers, **signature})
 
     def _may_resend(self, elapsed_s: float, sent: bool = True) -> bool:
         """Wait the delay after a request, if one was sent, and begin anew; False if it is too long, or after abort."""
@@ -167,9 +185,9 @@ class HostClient:
         self._exchange.begin(self._fetch.total_timeout)
         return True
 
-    def _ask(self, url: str, headers: Mapping[str, str], any_type: bool) -> Reply:
+    def _ask(self, wish: _Wish, url: str, headers: Mapping[str, str]) -> Reply:
         try:
-            answer = self._transport.ask(url, headers)
+            answer = self._transport.ask(wish.method, url, headers)
         except _ERRORS as error:
             self._transport.close()
             return _failed(request_error(error))
@@ -177,8 +195,11 @@ class HostClient:
         try:
             if answer.status == 407 and self._dialer.proxy:
                 return _failed(refused(answer.status))
+            if not wish.reads_body:
+                body = Body(ended=wish.method == "HEAD")
+                return Reply(answer.status, answer.fields)
             is_page = answer.status < 300 and answer.status != 206  # no range was requested
-            if is_page and not any_type and not wanted(url, answer.fields, self._types):
+            if is_page and not wish.any_type and not wanted(url, answer.fields, self._types):
                 return Reply(answer.status, answer.fields, failure=Outcome.UNWANTED_TYPE, error=_UNWANTED)
             body = self._read(answer)
         finally:

@@ -142,7 +142,7 @@ class Dialer:
         return line
 
     def request(self, url: str, headers: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-        """The request target and headers for a GET of a canonical URL; for a forwarding proxy the target is the URL."""
+        """The request target and headers for a canonical URL; for a forwarding proxy the target is the URL."""
         if self.proxy and url.startswith("http:"):
             return url, {"Host": host(url), **headers, **self.proxy.headers}
         return "/" + url.split("/", 3)[3], {"Host": host(url), **headers}

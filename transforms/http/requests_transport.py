@@ -12,7 +12,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from .connect import Dialer, Origin
 from .deadline_socket import Line
 from .response import Response
-from .transport import ORIGINS
+from .transport import ORIGINS, Method
 
 
 class ThroughRequests(HTTPAdapter):
@@ -56,9 +56,9 @@ class ThroughRequests(HTTPAdapter):
         target: str = request.target
         return target
 
-    def ask(self, url: str, headers: Mapping[str, str]) -> "_Pooled":
+    def ask(self, method: Method, url: str, headers: Mapping[str, str]) -> "_Pooled":
         request = requests.PreparedRequest()
-        request.method, request.url = "GET", url  # unchanged: prepare_url would change some escapes
+        request.method, request.url = method, url  # unchanged: prepare_url would change some escapes
         request.target, request.headers = self._dialer.request(url, headers)
         return _Pooled(self.send(request, stream=True).raw)
 

@@ -3,7 +3,7 @@
 import functools
 import http.client
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Literal, Protocol
 
 from ..urls.canonical import origin
 from .connect import Dialer, Origin
@@ -12,6 +12,10 @@ from .response import Response
 
 ORIGINS = 2
 """Number of origins with a persistent connection: http and https of a host."""
+
+
+Method = Literal["GET", "HEAD"]
+"""A method that asks for a page, or for all of its answer but the body (RFC 9110, 9.3)."""
 
 
 class Answer(Protocol):
@@ -29,8 +33,8 @@ class Answer(Protocol):
 class Transport(Protocol):
     """Sends requests to the origins of a host on persistent connections."""
 
-    def ask(self, url: str, headers: Mapping[str, str]) -> Answer:
-        """Sends a GET for a canonical URL with exactly these headers; returns the answer. Raises RequestError."""
+    def ask(self, method: Method, url: str, headers: Mapping[str, str]) -> Answer:
+        """Sends a request for a canonical URL with exactly these headers; returns the answer. Raises RequestError."""
 
     def close(self) -> None:
         """Close the connections; required after a response that was not read to its end."""
@@ -58,7 +62,7 @@ class Direct:
         self._max_header_bytes = max_header_bytes
         self._connections: dict[str, _Connection] = {}  # by origin
 
-    def ask(self, url: str, headers: Mapping[str, str]) -> Response:
+    def ask(self, method: Method, url: str, headers: Mapping[str, str]) -> Response:
         key = origin(url)
         connection = self._connections.get(key)
         if connection is None:
@@ -68,7 +72,7 @@ class Direct:
         elif connection.sock and connection.sock.has_news():
             connection.close()
         target, fields = self._dialer.request(url, headers)
-        connection.putrequest("GET", target, skip_host=True, skip_accept_encoding=True)
+        connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
         for name, value in fields.items():
             connection.putheader(name, value)
         connection.endheaders()

@@ -6,6 +6,7 @@ from .. import plugins
 from ..http.address_guard import Resolver
 from ..http.client import Client, opener
 from ..http.reply import Reply
+from ..http.transport import Method
 from ..settings import Fetch, Robot, Settings, downloader
 from ..signatures.signer import signer_of
 from ..urls.canonical import host
@@ -29,6 +30,9 @@ class Through:
     def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
         return self.client.get(url, headers, any_type)
 
+    def head(self, url: str, headers: Mapping[str, str], method: Method = "HEAD") -> Reply:
+        return self.client.head(url, headers, method)
+
     def abort(self) -> None:
         self.client.abort()
 
@@ -46,8 +50,13 @@ class _Chosen:
         self._clients = clients
 
     def get(self, url: str, headers: Mapping[str, str], any_type: bool = False) -> Reply:
-        client = next(client for what, client in self._clients if takes(what, url))
-        return client.get(url, headers, any_type)
+        return self._client(url).get(url, headers, any_type)
+
+    def head(self, url: str, headers: Mapping[str, str], method: Method = "HEAD") -> Reply:
+        return self._client(url).head(url, headers, method)
+
+    def _client(self, url: str) -> Client:
+        return next(client for what, client in self._clients if takes(what, url))
 
     def abort(self) -> None:
         for _, client in self._clients:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ..blocks.rules import NO_BLOCKS, Blocks
 from ..frontier.selection import Due
+from ..http.transport import Method
 from ..outcomes import NO_ADDRESS, Outcome
 from ..robots.lookup import Robots, RobotsSearch
 from ..robots.rules import Verdict
@@ -31,6 +32,7 @@ class Visit(NamedTuple):
 
     due: Due
     rule: str  # the robots.txt rule that allows it, if one does
+    method: Method = "GET"  # of an external target, whose body is not read
 
 
 class Answer(NamedTuple):
@@ -69,6 +71,8 @@ class HostTurn:
     is_scheduled: bool = False  # or has a request under way
     tally: Tally = dataclasses.field(default_factory=Tally)  # since its last row
     has_answered: bool = False  # in this round
+    refuses_head: bool = False  # as it has answered in this round
+    by_get: frozenset[bytes] = frozenset()  # keys of external targets whose answer to HEAD is to be confirmed
 
     @property
     def is_away(self) -> bool:

@@ -10,13 +10,14 @@ from ..http.reply import Reply, outcome, redirect_target
 from ..outcomes import Outcome
 from ..robots import lookup
 from ..tables.schemas import HostRow
-from ..tables.sitemap_terms import PROBE
+from ..tables.sitemap_terms import EXTERNAL, PROBE
 from ..urls.canonical import origin as origin_of
 from ..workers.keeper import Keeper
 from ..workers.progress import Census, Watch
 from . import backoff, host_queue
 from .clock import SYSTEM_CLOCK, Calls, Clock
 from .context import CHECK_INTERVAL, Event, VisitContext
+from .external_targets import method_of, needs_get, refuses_head
 from .request_pool import Answered, Ended, Request, RequestPool, url_of
 from .robots_fetches import RobotsFetches
 from .shared_queues import SharedQueue
@@ -143,6 +144,8 @@ class HostScheduler:
                     turn.search = None
                 turn.search = turn.search or lookup.start_search(origin, action.depth)
                 return turn.search
+            if isinstance(action, host_queue.Visit) and action.due.kind == EXTERNAL:
+                return action._replace(method=method_of(action.due, turn.refuses_head, turn.by_get))
             if not isinstance(action, host_queue.Answer):
                 return action
             turn.queue.remove(action.due)
@@ -170,6 +173,8 @@ class HostScheduler:
                 due.referrer if due.kind != PROBE else None
             )  # no page links to it: no owner shall look for a link
             headers = identity.headers(url, referrer, due.etag, due.last_modified)
+            if due.kind == EXTERNAL:
+                return client.head(url, headers, request.method)
             return client.get(url, headers, any_type=due.kind not in (None, PROBE))
         return client.get(url, identity.headers(url), any_type=True)
 
@@ -182,9 +187,16 @@ class HostScheduler:
             reply = Reply(failure=end, error=block.error, elapsed_s=reply.elapsed_s)
             turn.ready_at = max(turn.ready_at, ended + backoff.usual_rest(turn.state, self._politeness).seconds)
             self._turns.schedule(turn, look=True)
+        elif isinstance(request, host_queue.Visit) and request.method == "HEAD" and needs_get(reply.status):
+            end = Outcome.CLIENT_ERROR  # the host answers; what became of the URL is not known yet
+            turn.refuses_head |= refuses_head(reply.status)
+            turn.by_get |= {request.due.url_key}
+            self._turns.rest(turn, end, reply, ended)
+            self._turns.schedule(turn)
         elif isinstance(request, host_queue.Visit):
             due = request.due
             turn.queue.remove(due)
+            turn.by_get -= {due.url_key}
             end = outcome(due.url, reply, bool(due.etag or due.last_modified))
             if end is Outcome.REDIRECTED and due.redirects and redirect_target(due.url, reply) == due.referrer:
                 end = Outcome.REDIRECT_LOOP

@@ -6,6 +6,7 @@ from ..frontier.selection import Due
 from ..http.reply import Reply, content_type, redirect_target
 from ..outcomes import REQUESTED, Outcome
 from ..tables.schemas import VisitRow
+from ..tables.sitemap_terms import EXTERNAL
 
 
 def visit_row(
@@ -37,7 +38,7 @@ def visit_row(
         "address": reply.address,
         "media_type": content_type(reply.headers),
         "headers": [{"name": name, "value": value} for name, value in reply.headers],
-        "body": reply.body if reply.status else None,
+        "body": reply.body if reply.status and due.kind != EXTERNAL else None,
         "body_bytes": len(reply.body),
         "truncated": reply.truncated,
         "elapsed_ms": reply.elapsed_s * 1000 if end in REQUESTED else None,

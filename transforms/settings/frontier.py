@@ -29,6 +29,13 @@ class Scope:
     path_depth: int = setting(20, "Maximum number of segments in a path.", positive=True)
     parameters: int = setting(16, "Maximum number of parameters in a query.", positive=True)
     same_parameter: int = setting(6, "Maximum number of parameters with the same name in a query.", positive=True)
+    check_external: bool = setting(
+        False,
+        "Whether links to other hosts are asked for their status, for check links. They are not followed.",
+    )
+    max_external: int = setting(
+        5_000, "Maximum number of URLs in the whole crawl that check_external asks for.", positive=True
+    )
     filters: list[str] = setting([], "URL filters of installed packages, in order; each may reject more URLs.")
 
 

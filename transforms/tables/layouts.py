@@ -32,6 +32,7 @@ _ALIAS_RULE = ("origin", "kind", "detail", "template")
 
 LAYOUTS: Mapping[str, Layout] = {
     "urls": Layout(("host", "url_key"), ("url_key",), 1024, ("state", "last_fetched_at", "sitemap_lastmod")),
+    "external": Layout(("url_key",), ("url_key",), 1024),
     "revisits": Layout(("due_at",), (), 4096, ("round",)),
     "host_changes": Layout(("host",), ("host",), 1024),
     "change_rates": Layout(("rate", "weight"), ("rate", "weight"), 1024),

@@ -27,6 +27,12 @@ Of column `sitemap`, which only stylesheets have, the level and the budget apply
 further requisites it may name.
 """
 
+EXTERNAL = "external"
+"""The kind of a URL outside the hosts of the crawl that a page links: only its status is asked for, never a body."""
+
+LESSER = (REQUISITE, EXTERNAL)
+"""Kinds that give way: a URL that is found as a page, a sitemap or the first of them too is that only."""
+
 MAY_CHANGE = ("gone", "redirected")
 """States in which a file of the kind TDMREP is requested again, as if it had been fetched: a host may add one."""
 
@@ -38,6 +44,15 @@ MAX_LEVEL = 3
 
 MAX_HOSTS = 1000
 """Maximum number of hosts that authorise one sitemap: large hosting services name the same one in each robots.txt."""
+
+
+def rank(kind: str | None) -> int:
+    """The place of a kind among those of one URL: the least is what the URL is.
+
+    >>> sorted([EXTERNAL, None, REQUISITE], key=rank)
+    [None, 'requisite', 'external']
+    """
+    return LESSER.index(kind) + 1 if kind in LESSER else 0
 
 
 def terms(level: int, budget: int, hosts: Iterable[str]) -> Row:
@@ -66,7 +81,7 @@ def with_news(url: Row, candidate: Row) -> Row:
     lastmod, earlier = candidate["sitemap_lastmod"], url["sitemap_lastmod"]
     if lastmod and (earlier is None or lastmod > earlier):
         url = url | {"sitemap_lastmod": lastmod}
-    if url["kind"] not in (None, REQUISITE) and candidate["sitemap"]:
+    if url["kind"] not in (None, *LESSER) and candidate["sitemap"]:
         known = url["sitemap"] or terms(0, 0, ())
         united = unite(url["sitemap"], candidate["sitemap"])
         if united and not set(united["hosts"]) <= {url["host"], *known["hosts"]}:

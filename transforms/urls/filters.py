@@ -38,6 +38,9 @@ REPETITIONS = 3
 
 _REPEATED = re.compile(rf"(/.+?)\1{{{REPETITIONS - 1}}}(?=/|$)")
 
+EXTERNAL = "external"
+"""The kind of URLs whose status is asked for (`tables.sitemap_terms`), and the rule that rejects others as such."""
+
 UrlRule = Callable[[str], bool]
 """Whether a canonical URL is rejected."""
 
@@ -201,12 +204,29 @@ class UrlFilter:
             found = reject_by_plugin(self._plugins, url)
         return found or self.reject_way(depth, redirects)
 
+    def reject_external(self, url: str) -> str | None:
+        """The name of the first rule by which a URL is no external target whose status is asked for; None if it is one.
+
+        It is one outside the hosts of the scope only, and if the setting is on. The operator's own rules hold: the
+        length, `deny_host`, `exclude`, and URL filters. The extension, the depth and the shape of the URL do not count.
+        """
+        is_outside = self._rules.get("scope")
+        if not (self.scope.check_external and is_outside and is_outside(url)):
+            return EXTERNAL
+        if len(url) > self.scope.max_url_length:
+            return "too_long"
+        found = next((name for name in _FOR_EXTERNAL if name in self._rules and self._rules[name](url)), None)
+        return found or (reject_by_plugin(self._plugins, url) if self._plugins else None)
+
     def reject_waiting(self, url: str, depth: int, redirects: int, kind: str | None) -> str | None:
-        """`reject` for a row of the frontier; `reject_sitemap` if it has a kind, so that it is no page."""
+        """`reject` for a row of the frontier, or what replaces it for its kind."""
+        if kind == EXTERNAL:
+            return self.reject_external(url)
         return (self.reject if kind is None else self.reject_sitemap)(url, depth, redirects)
 
 
 _FOR_SITEMAPS = ("deny_host", "exclude", "scope")
+_FOR_EXTERNAL = ("deny_host", "exclude")
 
 
 @functools.lru_cache(maxsize=2**15)

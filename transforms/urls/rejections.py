@@ -27,6 +27,10 @@ def in_words(rule: str, url: str, scope: Scope) -> str:
         "extension": f"documents.kinds has no kind for files named .{extension(url)}",
         "include": "no pattern of scope.include matches it",
         "scope": f'its {scope.mode} is not that of a seed (scope.mode = "{scope.mode}")',
+        "external": (
+            f"its status is not asked for: scope.check_external = {str(scope.check_external).lower()},"
+            f' scope.mode = "{scope.mode}"'
+        ),
         "path_depth": f"its path has more than {scope.path_depth} segments (scope.path_depth)",
         "repetition": f"segments of its path repeat {REPETITIONS} times in a row",
         "query": (

@@ -8,13 +8,28 @@ from typing import Any
 
 from ..directory.crawl_dir import CrawlDir
 from ..directory.pieces import PromiseLog, write_piece
+from ..outcomes import EXTERNAL_VISITS, Outcome
 from ..tables.schemas import HostRow
+from ..tables.sitemap_terms import EXTERNAL
 from ..tables.table_files import TableWriter
 
 PIECE_BYTES = 64 << 20
 _BATCH_ROWS = 256
 _BATCH_BYTES = 16 << 20
 _MOST_WAITING = 3  # batches
+
+
+def counters_of(outcome: str, kind: str | None) -> list[str]:
+    """The counters of a visit: its outcome, and its kind unless it is a page.
+
+    What was asked of an external target is no page by any limit or rate. A deferred visit is one that did not happen.
+
+    >>> counters_of("gone", None), counters_of("gone", "sitemap"), counters_of("gone", EXTERNAL)
+    (['gone'], ['gone', 'sitemap_visits'], ['external_visits'])
+    """
+    if kind == EXTERNAL and outcome != Outcome.DEFERRED:
+        return [EXTERNAL_VISITS]
+    return [outcome, f"{kind}_visits"] if kind else [outcome]
 
 
 class Keeper:
@@ -109,7 +124,7 @@ class Keeper:
         rows, self._rows, self._batch_bytes = self._rows, [], 0
         counts: dict[str, int] = {}
         for row in rows:
-            for name in (row["outcome"], *([f"{row['kind']}_visits"] if row["kind"] else [])):
+            for name in counters_of(row["outcome"], row["kind"]):
                 counts[name] = counts.get(name, 0) + 1
         writer = self._writers["visits"]
         writer.is_empty = False

@@ -25,7 +25,7 @@ URLS = pa.schema(
         ("last_modified", pa.string()),
         ("reason", pa.string()),
         ("round", pa.int32()),  # of this row: the newest row of a key counts
-        ("kind", pa.string()),  # sitemap, tdmrep, probe, requisite; null: a page
+        ("kind", pa.string()),  # sitemap, tdmrep, probe, requisite, external; null: a page
         ("sitemap", SITEMAP),
         ("sitemap_lastmod", TIME),  # its latest lastmod in sitemaps
         ("near_duplicate_of", KEY),  # as of its last visit
@@ -40,6 +40,14 @@ URLS = pa.schema(
         ("fade_s", pa.float64()),  # seconds from the last visit to the next of a page that is gone; null: not gone
         ("redirects", pa.int32()),  # consecutive redirects that led here, the fewest
         ("foreign", pa.bool_()),  # only other sites link to it; null: unknown
+    ]
+)
+
+EXTERNAL_TARGETS = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("round", pa.int32()),  # that added it
     ]
 )
 

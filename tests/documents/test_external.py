@@ -1,0 +1,115 @@
+"""Which links lead to external targets, and which of these a round adds."""
+
+import itertools
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamtrawl.transforms.documents.external import Known, admitted, external_of
+from beamtrawl.transforms.documents.found_links import links_column
+from beamtrawl.transforms.documents.page_yield import yield_rows
+from beamtrawl.transforms.documents.parse_visits import parse_visit
+from beamtrawl.transforms.exchange.batch_schemas import CANDIDATES
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.settings import Scope
+from beamtrawl.transforms.tables.other_visits import visits_without_page
+from beamtrawl.transforms.tables.schemas import VISITS
+from beamtrawl.transforms.tables.table_files import TableWriter
+from beamtrawl.transforms.urls.canonical import url_key
+from beamtrawl.transforms.urls.filters import UrlFilter
+
+A, B = "http://a.test", "http://b.test"
+SCOPE = Scope(check_external=True, depth=2, include=["/page"], exclude=["/private"], deny_hosts=["denied.test"])
+FILTER = UrlFilter(SCOPE, frozenset({"a.test"}))
+NOTHING_KNOWN = Known(frozenset(), 100)
+
+
+def visit(body: str = "", **more: Any) -> dict[str, Any]:
+    row = dict.fromkeys(VISITS.names) | {"url": f"{A}/page", "host": "a.test", "outcome": Outcome.FETCHED.value}
+    row |= {"headers": [], "media_type": "text/html", "body": body.encode(), "depth": 2, "redirects": 0}
+    return row | more
+
+
+def found(*visits: dict[str, Any], known: Known = NOTHING_KNOWN) -> list[dict[str, Any]]:
+    parsed = [(row, *parse_visit(row, "robot")) for row in visits]
+    rows: list[dict[str, Any]] = external_of(list(visits), links_column(parsed, FILTER), FILTER, known).to_pylist()
+    return rows
+
+
+# a page, its only external target
+TARGETS = {
+    "beyond the depth of the scope": (visit(f"<a href={B}/x>"), f"{B}/x"),
+    "a file": (visit(f"<a href={B}/page.zip>"), f"{B}/page.zip"),
+    "of any shape": (visit(f"<a href={B}{'/x' * 30}>"), f"{B}{'/x' * 30}"),
+    "another port": (visit(f"<a href={A}:81/page>"), f"{A}:81/page"),
+    "a redirect": (visit(outcome="redirected", redirect_to=f"{B}/x"), f"{B}/x"),
+    "a frame": (visit(f"<iframe src={B}/x></iframe>"), f"{B}/x"),
+    "its own host": (visit("<a href=/page/2><a href=/else><a href=/page.zip>"), None),
+    "excluded": (visit(f"<a href={B}/private>"), None),
+    "a denied host": (visit("<a href=http://www.denied.test/>"), None),
+    "too long": (visit(f"<a href={B}/{'x' * 2000}>"), None),
+    "nofollow": (visit(f"<a rel=nofollow href={B}/x>"), None),
+    "nofollow of the page": (visit(f"<meta name=robots content=nofollow><a href={B}/x>"), None),
+    "an image": (visit(f"<img src={B}/x>"), None),
+    "no page of the crawl": (visit(f"<a href={B}/x>", kind="sitemap"), None),
+    "an external target": (visit(kind="external", outcome="redirected", redirect_to=f"{B}/x"), None),
+}
+
+
+@pytest.mark.parametrize(("row", "url"), TARGETS.values(), ids=TARGETS)
+def test_what_a_page_links_on_other_hosts(row: dict[str, Any], url: str | None) -> None:
+    assert [target["url"] for target in found(row)] == ([url] if url else [])
+
+
+def test_the_row_of_a_target_is_that_of_its_shortest_way() -> None:
+    link = f"<a href={B}/x#one>One</a><a href={B}/x>Again</a>"
+    (row,) = found(visit(link, url=f"{A}/page/2"), visit(link), visit(link, url=f"{A}/page/0", depth=3))
+    assert row == dict.fromkeys(CANDIDATES.names) | {
+        "url_key": url_key(f"{B}/x"),
+        "url": f"{B}/x",
+        "host": "b.test",
+        "depth": 3,
+        "redirects": 0,
+        "score": 0.0,
+        "referrer": f"{A}/page",
+        "kind": "external",
+        "foreign": True,
+    }
+
+
+def test_known_targets_and_those_without_room_are_not_found_again() -> None:
+    page = visit("".join(f"<a href={B}/{number}>{number}</a>" for number in range(5)))
+    assert [row["url"][-1] for row in found(page, known=Known(frozenset({url_key(f"{B}/0")}), 2))] == ["1", "2"]
+    assert found(page, known=Known(frozenset(), 0)) == []
+
+
+WAYS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3), st.sampled_from("pqr")), max_size=80)
+
+
+@given(ways=WAYS, cuts=st.lists(st.integers(0, 80), max_size=5), room=st.integers(0, 12))
+def test_the_first_by_their_ways_are_added_however_they_are_divided(
+    ways: list[tuple[int, int, str]], cuts: list[int], room: int
+) -> None:
+    rows = [
+        {"url_key": target.to_bytes(16, "big"), "url": f"{B}/{target}", "depth": depth, "referrer": page}
+        for target, depth, page in ways
+    ]
+    places = sorted({0, len(rows), *(min(cut, len(rows)) for cut in cuts)})
+    batches = [pa.Table.from_pylist(rows[i:j], schema=CANDIDATES) for i, j in itertools.pairwise(places)]
+    least = {target: min((d, p) for t, d, p in ways if t == target) for target, _, _ in ways}
+    expected = sorted((depth, page, f"{B}/{target}") for target, (depth, page) in least.items())[:room]
+    for order in (batches, batches[::-1]):
+        assert [(row["depth"], row["referrer"], row["url"]) for row in admitted(order, room)] == expected
+
+
+def test_a_visit_to_one_is_no_evidence_and_no_file_of_its_host(tmp_path: Any) -> None:
+    assert yield_rows([(visit(kind="external", outcome="gone"), None)]) == []
+    writer = TableWriter(str(tmp_path), "visits", 1)
+    for kinds in (("external", "requisite"), ("external",), ("external", "probe", "requisite", None)):
+        writer.write_rows([{"url": str(kind), "kind": kind} for kind in kinds])
+    file = writer.close()
+    assert file
+    assert [row["url"] for row in visits_without_page(file.path, str(tmp_path), ["url"])] == ["probe"]

@@ -1,0 +1,120 @@
+"""The external targets of links: URLs outside the hosts of the crawl, of which `check links` needs the status.
+
+A crawl has a bounded number of them, so table `external` is small: each worker reads it whole, and what it holds is not
+found again. Which targets a round adds is decided in one place.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from apache_beam.pvalue import TaggedOutput
+
+from ..exchange.batch_schemas import CANDIDATES, NOT_FOLLOWED, CandidateRow
+from ..exchange.functions import Output, Partition, Side, WriteFn
+from ..exchange.writers import write_rows
+from ..tables.batches import read_ipc
+from ..tables.schemas import EXTERNAL_TARGETS, VisitRow
+from ..tables.sitemap_terms import EXTERNAL
+from ..tables.table_files import read_table
+from ..urls.canonical import host
+from ..urls.filters import UrlFilter
+
+Way = tuple[int, str, str]
+"""(depth, page with the link, URL): of several ways to a target the least counts, and the least ways come first."""
+
+
+class Known(NamedTuple):
+    """The external targets that a crawl has, and how many it may have yet."""
+
+    keys: frozenset[bytes]
+    room: int
+
+    @classmethod
+    def read(cls, root: str, paths: Sequence[str], most: int) -> "Known":
+        """Read the files of table `external` of a crawl that may have `most`."""
+        keys = frozenset(read_table(root, paths, EXTERNAL_TARGETS, ["url_key"])["url_key"].to_pylist())
+        return cls(keys, max(0, most - len(keys)))
+
+
+def external_of(visits: Sequence[VisitRow], links: pa.ListArray, url_filter: UrlFilter, known: Known) -> pa.Table:
+    """CANDIDATES of the external targets that the links of some visits (LINK, as of `links_column`) lead to.
+
+    Links that are not followed for another reason, such as `nofollow`, count for nothing here either.
+    """
+    if not known.room:
+        return CANDIDATES.empty_table()
+    is_rejected = pc.fill_null(pc.not_equal(pc.struct_field(links.flatten(), "rejected"), NOT_FOLLOWED), False)
+    parents = pc.list_parent_indices(links).filter(is_rejected).to_pylist()
+    found = links.flatten().filter(is_rejected)
+    columns = (pc.struct_field(found, name).to_pylist() for name in ("target_key", "target_url", "depth"))
+    reasons: dict[str, str | None] = {}
+    least = dict[bytes, Way]()
+    for key, url, depth, parent in zip(*columns, parents, strict=True):
+        if key in known.keys:
+            continue
+        if url not in reasons:
+            reasons[url] = url_filter.reject_external(url)
+        if reasons[url] is None:
+            _add(least, key, (depth, visits[parent]["url"], url))
+    return pa.Table.from_pylist(_candidates(_first(least, known.room)), schema=CANDIDATES)
+
+
+def admitted(batches: Iterable[pa.Table], room: int) -> list[CandidateRow]:
+    """The targets that a round adds, of all that its batches have found: the first `room` by their ways.
+
+    Neither the batches' order nor how the visits are divided among them matters. Holds about 2 `room` targets and a
+    batch: a target that is dropped has `room` others before it, however short a further way to it is.
+    """
+    least = dict[bytes, Way]()
+    for batch in batches:
+        columns = (batch[name].to_pylist() for name in ("url_key", "depth", "referrer", "url"))
+        for key, *way in zip(*columns, strict=True):
+            _add(least, key, tuple(way))
+        if len(least) > 2 * room:
+            least = _first(least, room)
+    return _candidates(_first(least, room))
+
+
+def _add(least: dict[bytes, Way], key: bytes, way: Way) -> None:
+    if key not in least or way < least[key]:
+        least[key] = way
+
+
+def _first(least: dict[bytes, Way], count: int) -> dict[bytes, Way]:
+    return dict(sorted(least.items(), key=lambda item: item[1])[:count])
+
+
+def _candidates(least: dict[bytes, Way]) -> list[CandidateRow]:
+    return [
+        {
+            "url_key": key,
+            "url": url,
+            "host": host(url),
+            "depth": depth,
+            "redirects": 0,
+            "score": 0.0,
+            "referrer": page,
+            "kind": EXTERNAL,
+            "foreign": True,
+        }
+        for key, (depth, page, url) in least.items()
+    ]
+
+
+class AdmitExternalFn(WriteFn):
+    """Decides in one place which external targets a round adds; writes them to table `external`, and yields them."""
+
+    found = Side(CANDIDATES, in_one_place=True)
+    candidates = Output(CANDIDATES, key="url_key")
+
+    def __init__(self, root: str, round_: int, paths: Sequence[str], most: int, partitions: int) -> None:
+        self._root, self._round, self._paths, self._most, self._partitions = root, round_, paths, most, partitions
+
+    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+        room = Known.read(self._root, self._paths, self._most).room
+        added = admitted(map(read_ipc, self.found.batches(partition[1])), room)
+        yield from self.candidates.split(pa.Table.from_pylist(added, schema=CANDIDATES), self._partitions)
+        rows = [{"url_key": row["url_key"], "url": row["url"], "round": self._round} for row in added]
+        yield from self.files.if_any(write_rows(self._root, "external", self._round, rows))
