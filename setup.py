@@ -60,6 +60,7 @@ setup(
         "apache-beam>=2.77,<2.80",
         "backports.zstd>=1; python_version<'3.14'",  # the content coding zstd; later Pythons have it
         "brotli>=1.2",  # the content coding br; 1.2 bounds what a call decodes
+        "certifi>=2024.7.4",  # the certificate authorities of the web; part of requests
         "chardet>=7",  # the last resort for a charset
         "cssselect>=1.2",  # selectors of [[extract]] and [[main]]
         "duckdb>=1.1",  # the engine behind `beamtrawl sql`

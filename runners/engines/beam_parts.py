@@ -17,6 +17,7 @@ _CALLS = ("setup", "start", "process", "finish", "teardown")
 PARTS: Mapping[str, Sequence[str]] = {
     "apache_beam.coders.coder_impl": ("create_OutputStream",),
     "apache_beam.metrics.monitoring_infos": ("consolidate",),
+    "apache_beam.options.pipeline_options": ("PipelineOptions._visible_option_list",),
     "apache_beam.pipeline": ("Pipeline._root_transform", "AppliedPTransform.side_inputs", "is_in_ipython"),
     "apache_beam.pvalue": ("AsSideInput._view_options",),
     "apache_beam.runners.common": ("Receiver", *(f"DoFnRunner.{name}" for name in _CALLS)),

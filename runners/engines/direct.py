@@ -44,7 +44,9 @@ class _Options(PipelineOptions):
     def view_as(self, cls: type[PipelineOptionsT]) -> PipelineOptionsT:
         views = self.__dict__.setdefault("_views", {})  # bypasses Beam's __setattr__, which accepts options only
         if cls not in views:
-            views[cls] = super().view_as(cls)
+            views[cls] = view = super().view_as(cls)
+            names = view._visible_option_list()  # which Beam lists and sorts anew to read any of them
+            view.__dict__["_visible_option_list"] = lambda: names
         return views[cls]
 
     def get_all_options(self, *arguments: Any, **named: Any) -> dict[str, Any]:

@@ -71,8 +71,8 @@ def test_reading_commands_import_themselves_and_no_beam(crawled: Path, words: li
     assert words[0] != "search" or not imported & {"lxml", "py3langid"}
 
 
-FEW = {"pandas", "pymongo", "boto3", "IPython", "apache_beam.io.gcp.bigquery"}
-"""What Beam and Arrow import where it is installed."""
+FEW = {"pandas", "pymongo", "boto3", "IPython", "apache_beam.io.gcp.bigquery", "requests", "urllib3"}
+"""What Beam and Arrow import where it is installed, and the libraries of the other transport."""
 
 
 def test_a_crawl_imports_beam_without_what_its_pipelines_do_not_use(crawled: Path) -> None:

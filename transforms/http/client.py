@@ -9,9 +9,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-import requests
-import urllib3
-
 from ..outcomes import Outcome
 from ..settings import Fetch
 from ..signatures.signer import Signer
@@ -24,7 +21,6 @@ from .deadline_socket import Exchange
 from .errors import TOO_SLOW, RequestError, request_error
 from .reply import Reply, wanted
 from .request_headers import own_headers
-from .requests_transport import ThroughRequests
 from .response_body import Body, Pace, read_body
 from .transport import Answer, Direct, Method, Transport
 
@@ -74,10 +70,16 @@ def opener(
     if proxy:
         open_socket = through(proxy, allowed, public)
     memory = BodyMemory(_READING_BYTES, max(_LOADED_BYTES, fetch.max_body_bytes))
-    return functools.partial(HostClient, fetch, open_socket, _TRANSPORTS[fetch.client], memory, types, signer)
+    return functools.partial(HostClient, fetch, open_socket, _transport(fetch.client), memory, types, signer)
 
 
-_TRANSPORTS: dict[str, Callable[[Dialer, int], Transport]] = {"direct": Direct, "requests": ThroughRequests}
+def _transport(client: str) -> Callable[[Dialer, int], Transport]:
+    """The transport by its name in `fetch.client`."""
+    if client == "direct":
+        return Direct
+    from .requests_transport import ThroughRequests  # noqa: PLC0415 - its libraries take 0.1 s of each start
+
+    return ThroughRequests
 
 
 def allowed_networks(fetch: Fetch) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
@@ -220,7 +222,7 @@ class HostClient:
         return read_body(answer.read1, encoding, limit, pace, time.monotonic, self._buffer.append)
 
 
-_ERRORS = (RequestError, OSError, http.client.HTTPException, urllib3.exceptions.HTTPError, requests.RequestException)
+_ERRORS = (RequestError, OSError, http.client.HTTPException)
 
 
 def _failed(error: RequestError) -> Reply:

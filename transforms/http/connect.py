@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-import requests
+import certifi
 
 from ..outcomes import Outcome
 from ..settings import Fetch
@@ -167,7 +167,7 @@ def refused(status: int) -> RequestError:
 @functools.cache
 def tls_context(verify: bool) -> ssl.SSLContext:
     """The client's TLS context, one per process: loading all CA certificates takes longer than many handshakes."""
-    context = ssl.create_default_context(cafile=requests.certs.where())
+    context = ssl.create_default_context(cafile=certifi.where())
     context.set_alpn_protocols(["http/1.1"])
     if not verify:
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

@@ -2,14 +2,13 @@
 
 import contextlib
 import io
+import select
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
-
-from urllib3.util import wait_for_read
 
 from ..outcomes import Outcome
 from .errors import TOO_SLOW, RequestError, request_error
@@ -132,9 +131,7 @@ class Line:
 
     def has_news(self) -> bool:
         """Whether bytes, or the end of the connection, are pending: then it must not be reused."""
-        return wait_for_read(self._sock, timeout=0.0) or (
-            isinstance(self._sock, ssl.SSLSocket) and self._sock.pending() > 0
-        )
+        return _is_readable(self._sock) or (isinstance(self._sock, ssl.SSLSocket) and self._sock.pending() > 0)
 
     def fileno(self) -> int:
         return self._sock.fileno()
@@ -147,6 +144,15 @@ class Line:
         with contextlib.suppress(OSError):  # it may already be closed
             # Not SSLSocket.shutdown: it drops TLS while another thread reads, which then raises a ValueError.
             socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
+
+
+def _is_readable(sock: socket.socket) -> bool:
+    """Whether reading from a socket does not block."""
+    if not hasattr(select, "poll"):  # Windows
+        return bool(select.select([sock], [], [], 0.0)[0])
+    poll = select.poll()  # unlike `select`, for any number of open files
+    poll.register(sock, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 class _Incoming(io.RawIOBase):

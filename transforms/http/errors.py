@@ -2,23 +2,19 @@
 
 import http.client
 import ssl
-from types import UnionType
-
-import requests
-import urllib3
 
 from ..outcomes import Outcome
 from .address_guard import BlockedAddress, NameNotResolved
 
 TOO_SLOW = "the whole request took too long"
 
-# The first match counts: exceptions of requests and of TLS are OSErrors, too.
-_OUTCOMES: tuple[tuple[type[BaseException] | UnionType, Outcome], ...] = (
+# The first match counts: exceptions of TLS are OSErrors, too.
+_OUTCOMES: tuple[tuple[type[BaseException], Outcome], ...] = (
     (BlockedAddress, Outcome.BLOCKED_ADDRESS),
     (NameNotResolved, Outcome.DNS_ERROR),
     (ssl.SSLError, Outcome.TLS_ERROR),
     (TimeoutError, Outcome.TIMEOUT),
-    (http.client.HTTPException | urllib3.exceptions.HTTPError | requests.RequestException, Outcome.BAD_RESPONSE),
+    (http.client.HTTPException, Outcome.BAD_RESPONSE),
     (OSError, Outcome.CONNECT_ERROR),
 )
 
@@ -36,7 +32,7 @@ class RequestError(Exception):
 
 
 def request_error(error: Exception) -> RequestError:
-    """The RequestError for an exception of a socket, of TLS or of an HTTP library; a RequestError is returned as is."""
+    """The RequestError for an exception of a socket, of TLS or of http.client; a RequestError is returned as is."""
     if isinstance(error, RequestError):
         return error
     if isinstance(error.__cause__, BlockedAddress):  # a blocked address, wrapped as a failure of the resolver

@@ -1,13 +1,16 @@
 """Sends requests and reads responses through requests' transport adapter."""
 
+import contextlib
 import functools
-from collections.abc import Mapping
+import http.client
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import requests
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool, HTTPResponse, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import HTTPError
 
 from .connect import Dialer, Origin
 from .deadline_socket import Line
@@ -60,7 +63,8 @@ class ThroughRequests(HTTPAdapter):
         request = requests.PreparedRequest()
         request.method, request.url = method, url  # unchanged: prepare_url would change some escapes
         request.target, request.headers = self._dialer.request(url, headers)
-        return _Pooled(self.send(request, stream=True).raw)
+        with _errors_of_http_client():
+            return _Pooled(self.send(request, stream=True).raw)
 
 
 class _Pooled:
@@ -72,7 +76,17 @@ class _Pooled:
         self.fields = list(raw.headers.iteritems())
 
     def read1(self, limit: int) -> bytes:
-        return self._raw.read1(limit, decode_content=False)
+        with _errors_of_http_client():
+            return self._raw.read1(limit, decode_content=False)
 
     def close(self) -> None:
         self._raw.close()
+
+
+@contextlib.contextmanager
+def _errors_of_http_client() -> Iterator[None]:
+    """Converts exceptions of requests and urllib3, so that only this module needs the two libraries."""
+    try:
+        yield
+    except (HTTPError, requests.RequestException) as error:
+        raise http.client.HTTPException(str(error) or type(error).__name__) from error.__cause__

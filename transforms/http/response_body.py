@@ -4,8 +4,6 @@ from collections.abc import Callable
 from http.client import HTTPException
 from typing import NamedTuple
 
-from urllib3.exceptions import HTTPError
-
 from ..outcomes import Outcome
 from .content_coding import CHUNK_BYTES, DECODE_ERRORS, Decoder
 from .errors import RequestError, request_error
@@ -70,7 +68,7 @@ def read_body(
                 size += len(part)
                 if size > limit:
                     break
-    except (RequestError, HTTPException, HTTPError) as error:
+    except (RequestError, HTTPException) as error:
         return Body(failure=request_error(error))
     except DECODE_ERRORS as error:
         return Body(failure=RequestError(Outcome.BAD_RESPONSE, str(error)))

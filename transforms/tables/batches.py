@@ -67,7 +67,11 @@ def split(table: pa.Table, key: str, count: int) -> Iterator[Batch]:
 def split_by(table: pa.Table, numbers: Iterable[int]) -> Iterator[tuple[int, pa.Table]]:
     """The rows of a table grouped by their numbers; rows keep their order."""
     column = pa.array(numbers, pa.int64())
-    for number in pc.unique(column).to_pylist():
+    found = pc.unique(column).to_pylist()
+    if len(found) == 1:
+        yield found[0], table
+        return
+    for number in found:
         yield number, table.filter(pc.equal(column, number))
 
 

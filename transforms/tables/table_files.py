@@ -253,8 +253,13 @@ def read_table(root: str, paths: Iterable[str], schema: pa.Schema, columns: list
 
 def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """The table with exactly the schema's columns: missing columns are null, others are dropped."""
+    names = {*table.column_names}  # once: each access makes the list anew
     columns = [
-        table[field.name].cast(field.type) if field.name in table.column_names else pa.nulls(table.num_rows, field.type)
+        _cast(table[field.name], field.type) if field.name in names else pa.nulls(table.num_rows, field.type)
         for field in schema
     ]
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
+    return column if column.type == type_ else column.cast(type_)
