@@ -16,6 +16,8 @@ from .analysis import STEMMERS, is_further, word_classes
 from .invert import Inverted
 from .light_stems import STEMS
 
+_STEMMED = STEMMERS.keys() | STEMS.keys()
+
 
 class Forms(NamedTuple):
     """The forms of a word in the documents of a language."""
@@ -27,7 +29,7 @@ class Forms(NamedTuple):
 
 def stemmed_as(language: str | None) -> str:
     """The stemming language of a document, by its language: itself if it has a stemmer, else "" (no stemming)."""
-    return language if language in STEMMERS or language in STEMS else ""
+    return language if language in _STEMMED else ""
 
 
 def stemmed_in(languages: Sequence[str | None], written: Collection[str]) -> list[str]:
