@@ -38,9 +38,6 @@ AFTER_ALONE = "a cursor gives a place of its own in the order of hits: give neit
 SLOW = 100_000
 """The documents of a word that takes several milliseconds to read."""
 
-FIRST_HITS = 10
-"""A search for at most so many hits returns none that match much worse than the best one."""
-
 MAX_CACHED_ENDINGS = 10_000
 """Hosts and languages whose shared ending of titles is kept."""
 
@@ -146,9 +143,8 @@ class Index:
         """The hits after the first `offset`, at most `limit`, in one of ORDERS; and so many values of each facet.
 
         Any text is a query (`query.parse`). With `per_host`, further hits of a host come after those of other hosts
-        (`host_grouping.by_host`). Documents that match much worse than the best one follow all others, if more than
-        FIRST_HITS are asked for, or those `after` a page. After `timeout_s` no further part of the index is read and
-        compared, and the results are marked as partial.
+        (`host_grouping.by_host`). Weaker matches (`Query.wider`, `Query.least_score`) follow all others. After
+        `timeout_s` no further part of the index is read and compared, and the results are marked as partial.
 
         `after`, the `next` of a page of this query in this order, gives the hits after that page, at the same cost
         however many come before. ValueError together with `offset` or `per_host`; CursorError if it is of another
@@ -161,8 +157,7 @@ class Index:
         if cursor is not None and cursor.round != self.as_of:
             raise CursorError(f"the cursor is of the index as of round {cursor.round}, not of round {self.as_of}")
         most = offset + limit if per_host is None else whole_windows(offset + limit)
-        with_weaker = after is not None or offset + limit > FIRST_HITS
-        answer = self._answers.answer(query, most, order, self._now(), deadline, cursor, with_weaker)
+        answer = self._answers.answer(query, most, order, self._now(), deadline, cursor)
         parsed, terms, candidates = answer.parsed, answer.terms, answer.candidates
         if per_host is not None:
             places = [self._corpus.place(candidate.doc) for candidate in candidates[: answer.total]]

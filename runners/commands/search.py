@@ -10,10 +10,10 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
 from ...search.answers.cursor import Cursor, CursorError, decode
-from ...search.results.hits import Explanation, Results, as_json
+from ...search.results.hits import Explanation, as_json
 from ...search.results.render import below_title
 from ...search.results.snippets import Snippet
-from ...search.searcher import AFTER_ALONE, FIRST_HITS, ORDERS, Index
+from ...search.searcher import AFTER_ALONE, ORDERS, Index
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_words import names_crawl
 from ...transforms.directory.named_crawls import searched
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> None:
         print(json.dumps(as_json(results), indent=2, ensure_ascii=False))
         return
     where = "" if isinstance(crawls, CrawlDir) else f" in {', '.join(crawls)}"
-    print(counted(results.total, "document") + where + _and_weaker(results))
+    print(counted(results.total, "document") + where + _and_weaker(results.weaker))
     for note in results.notes:
         print(note)
     for name, values in results.facets.items():
@@ -106,7 +106,8 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"did you mean: {results.suggestion}")
     for number, hit in enumerate(results.hits, before + 1):
         crawl = f" ({hit.crawl})" if hit.crawl else ""
-        print(f"\n{number}. {hit.title or hit.url}\n   {hit.section_url or hit.url}{crawl}")
+        weaker = " (matches much worse)" if hit.is_weaker else ""
+        print(f"\n{number}. {hit.title or hit.url}{weaker}\n   {hit.section_url or hit.url}{crawl}")
         if headings := below_title(hit):
             print(f"{_INDENT}{' › '.join(headings)}")
         if hit.snippet:
@@ -127,12 +128,8 @@ def split_words(
     return [directory, *further], list(words[len(further) :])
 
 
-def _and_weaker(results: Results) -> str:
-    if not results.weaker:
-        return ""
-    is_left_out = results.hits and not results.hits[-1].is_weaker and len(results.hits) <= FIRST_HITS
-    how = f"; --limit {FIRST_HITS + 1} or more shows them" if is_left_out else ", behind the others"
-    return f", and {results.weaker:,} that match much worse{how}"
+def _and_weaker(weaker: int) -> str:
+    return f", and {weaker:,} that match much worse, behind the others" if weaker else ""
 
 
 def _print_snippet(snippet: Snippet) -> None:

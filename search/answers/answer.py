@@ -19,7 +19,7 @@ from ..index.postings import Unit
 from ..index.pruning import Weighted
 from ..index.scored import Scored
 from ..index.segments import Corpus, Mask
-from ..query.parse import Query, parse
+from ..query.parse import Condition, Query, parse
 from ..query.spelling import Dictionary
 from ..query.synonyms import Synonyms
 from .cursor import Cursor
@@ -39,7 +39,7 @@ class Candidate(NamedTuple):
     url: str
     doc: int
     score: float
-    is_weaker: bool  # it matches much worse than the best one
+    is_weaker: bool  # as `Hit.is_weaker`
 
 
 class Terms(NamedTuple):
@@ -57,7 +57,7 @@ class Answer(NamedTuple):
     terms: Terms
     found: Mask
     total: int  # documents found
-    weaker: int  # further ones, which match much worse than the best one
+    weaker: int  # further ones, which follow these
     candidates: list[Candidate]
     has_more: bool  # documents after the candidates
 
@@ -76,17 +76,15 @@ class Answers:
         now: np.datetime64,
         deadline: Deadline,
         after: Cursor | None = None,
-        with_weaker: bool = False,
     ) -> Answer:
-        """The answer to a query with its first `most` candidates, from a place on; all of them found, or `with_weaker`.
+        """The answer to a query with its first `most` candidates, from a place on.
 
         If exclusions leave nothing, they are text.
         """
 
         def answer_to(parsed: Query) -> Answer:
             terms = self._terms(parsed, deadline)
-            ranked = self._best(parsed, terms.scored, most, order, now, deadline, after, with_weaker)
-            return Answer(parsed, terms, *ranked)
+            return Answer(parsed, terms, *self._best(parsed, terms.scored, most, order, now, deadline, after))
 
         answer = answer_to(parse(query, self._morphemes, facts=self._corpus.fact_names))
         if answer.parsed.excludes and not answer.found.any() and not deadline.cuts():
@@ -114,7 +112,9 @@ class Answers:
         A pattern has those of its terms, a word those of its synonyms too, and a word that no document contains those
         of the nearest words. Names have scores where they count.
         """
-        wanted = dict.fromkeys((*parsed.scoring, *names.words_of_names(parsed.names), *units(parsed.condition)))
+        wanted = dict.fromkeys(
+            (*parsed.scoring, *names.words_of_names(parsed.names), *units(parsed.condition), *units(parsed.wider))
+        )
         patterns = [unit for unit in wanted if isinstance(unit, str) and is_pattern(unit)]
         scored = self._corpus.scored([unit for unit in wanted if unit not in patterns], deadline)
         any_of: Callable[[Sequence[Unit]], Scored] = functools.partial(self._corpus.any_of, deadline=deadline)
@@ -155,43 +155,69 @@ class Answers:
         now: np.datetime64,
         deadline: Deadline,
         after: Cursor | None,
-        with_weaker: bool,
     ) -> tuple[Mask, int, int, list[Candidate], bool]:
         """The documents found, their number, that of weaker ones, the first after a place, and whether more follow."""
-        corpus = self._corpus
-        matches = matching(corpus, scored, parsed.condition) & corpus.current
-        if corpus.crawls.names:
-            matches[corpus.crawls.older(matches, any(named_crawls(parsed.condition)))] = False
-        matches[corpus.expired(now)] = False
         scoring = [Weighted(scored[unit], parsed.weight(unit)) for unit in parsed.scoring]
+        wider = found = self._shown(parsed.condition, scored, scoring, now)
+        if parsed.wider != parsed.condition:
+            wider = self._shown(parsed.wider, scored, scoring, now)
+        if parsed.least_score:
+            scores = pruning.all_scores(scoring, len(found), deadline)
+            found = found & (scores >= parsed.least_score * np.max(scores, initial=0.0, where=found))
+        total, weaker = int(np.count_nonzero(found)), 0
+        before = after.hits if after is not None else 0
+        candidates = self._first(found, False, scoring, most, order, deadline, after) if before <= total else []
+        if wider is not found and order == "score":  # the newest of all that share a word would come first
+            rest = wider & ~found
+            weaker = int(np.count_nonzero(rest))
+            if len(candidates) < most:
+                place = after if before > total else None
+                candidates += self._first(rest, True, scoring, most - len(candidates), order, deadline, place)
+        return found, total, weaker, candidates, total + weaker - before > len(candidates)
+
+    def _shown(
+        self,
+        condition: Condition,
+        scored: Mapping[Unit, Scored],
+        scoring: Sequence[Weighted],
+        now: np.datetime64,
+    ) -> Mask:
+        """The documents that match a condition and may be shown: of copies the best, of several crawls the newest."""
+        corpus = self._corpus
+        matches = matching(corpus, scored, condition) & corpus.current
+        if corpus.crawls.names:
+            matches[corpus.crawls.older(matches, any(named_crawls(condition)))] = False
+        matches[corpus.expired(now)] = False
         if len(corpus.copies.docs):
             matches[corpus.copies.others(matches, self._scores(scoring, corpus.copies.docs))] = False
-        found = matches
-        if parsed.least_score:
-            scores = pruning.all_scores(scoring, len(matches), deadline)
-            found = matches & (scores >= parsed.least_score * np.max(scores, initial=0.0, where=matches))
-        if order != "score":  # the newest of all that share a word would come first
-            matches = found
-        total = int(np.count_nonzero(found))
-        weaker = int(np.count_nonzero(matches)) - total if matches is not found else 0
-        rest = matches if with_weaker and (total < most or after is not None) else found
+        return matches
+
+    def _first(
+        self,
+        among: Mask,
+        is_weaker: bool,
+        scoring: Sequence[Weighted],
+        most: int,
+        order: str,
+        deadline: Deadline,
+        after: Cursor | None,
+    ) -> list[Candidate]:
+        """The first `most` of some documents in an order, from a place on."""
         if order == "score" and scoring and after is None:
-            docs, scores = pruning.best(scoring, rest, most, deadline)
+            docs, scores = pruning.best(scoring, among, most, deadline)
             keys = scores
         else:
             if order == "score" and scoring:  # documents before the place are those that pruning is made for
-                keys = pruning.all_scores(scoring, len(found), deadline)
+                keys = pruning.all_scores(scoring, len(among), deadline)
             else:
-                keys = corpus.days if order == "date" else corpus.boosts
+                keys = self._corpus.days if order == "date" else self._corpus.boosts
             if after is not None:
-                rest = rest & self._is_after(keys, after)
-            docs = pruning.highest(keys, rest, most)
+                among = among & self._is_after(keys, after)
+            docs = pruning.highest(keys, among, most)
             keys, scores = keys[docs], self._scores(scoring, docs)
-        urls = [segment.facts["url"][doc].as_py() for segment, doc in map(corpus.place, docs.tolist())]
-        is_weaker = np.logical_not(found[docs]).tolist()
-        candidates = sorted(map(Candidate, (-keys).tolist(), urls, docs.tolist(), scores.tolist(), is_weaker))[:most]
-        remaining = total + weaker if after is None else int(np.count_nonzero(rest))
-        return found, total, weaker, candidates, remaining > len(candidates)
+        urls = [segment.facts["url"][doc].as_py() for segment, doc in map(self._corpus.place, docs.tolist())]
+        rows = zip((-keys).tolist(), urls, docs.tolist(), scores.tolist(), strict=True)
+        return sorted(Candidate(*row, is_weaker) for row in rows)[:most]
 
     def _is_after(self, keys: pruning.Floats, after: Cursor) -> Mask:
         """Whether each document comes after a place, by its key and then by its URL."""

@@ -1,6 +1,5 @@
 """The endpoints of searches: the search page, its help, the JSON API, suggestions and the OpenSearch description."""
 
-import dataclasses
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -116,17 +115,11 @@ def _page(searches: Searches, clock: Clock, query_log: QueryLog | None) -> str:
     begin, offset, order = clock(), (number - 1) * PAGE_HITS, _order()
     per_host = PAGE_PER_HOST if order == "score" else None
     results = searches.run(query, PAGE_HITS, offset, per_host, order=order, facets=PAGE_FACET_VALUES)
-    pages = -(-min(results.total, MAX_OFFSET) // PAGE_HITS)
-    if number <= pages:  # weaker matches begin a page of their own
-        results = dataclasses.replace(results, hits=[hit for hit in results.hits if not hit.is_weaker])
-    elif results.weaker:
-        offset = results.total + (number - pages - 1) * PAGE_HITS
-        results = searches.run(query, PAGE_HITS, offset, per_host, order=order, facets=PAGE_FACET_VALUES)
-    pages += -(-min(results.weaker, MAX_OFFSET - pages * PAGE_HITS) // PAGE_HITS)
+    pages = -(-min(results.total + results.weaker, MAX_OFFSET) // PAGE_HITS)
     if number == 1 and flask.request.method == "GET":  # who sends a form by POST keeps the query out of logs
         _log(query_log, results, clock())
     titles = searches.latest.ask(lambda index: index.short_titles(results.hits))
-    offered = [] if results.total else [one for one in shorter(query) if searches.run(one.query, 1).total]
+    offered = [] if pages else [one for one in shorter(query) if searches.run(one.query, 1).total]
     return flask.render_template(
         "results.html",
         query=query,

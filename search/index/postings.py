@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ...transforms.indexing.analysis import is_further, word_classes
 from ...transforms.indexing.invert import PHRASE_FIELDS
+from ...transforms.indexing.light_stems import STEMS
 from ...transforms.indexing.write_segment import FIELD_BITS, FORMS, POSTINGS, max_frequency, undo_gaps
 from . import patterns
 from .cache import Cache
@@ -107,18 +108,24 @@ class Terms:
         return self._forms.get(words, self._read_forms)
 
     def _read_forms(self, words: list[str]) -> dict[str, dict[str, list[int]]]:
+        names = self._languages.names
+        # Segments of earlier versions have the words of documents in the languages of STEMS as those of no language.
+        stemmed = names if STEMS.keys().isdisjoint(names) else {"", *names}
         classes = {
-            (word, code): word_class
-            for code, language in enumerate(self._languages.names)
+            (word, language): word_class
+            for language in stemmed
             for word, word_class in zip(words, word_classes(list(words), language), strict=True)
         }
         with_forms = {word_class for (word, _), word_class in classes.items() if not is_further(word)}
         rows = [row.to_pylist()[0] for _, row in self._files.find(FORMS, with_forms, _FORMS_COLUMNS)]
         forms = {(row["class"], row["language"]): row["forms"] for row in rows}
         found: dict[str, dict[str, list[int]]] = {word: {} for word in words}
-        for (word, code), word_class in classes.items():
-            for form in forms.get((word_class, self._languages.names[code]), [word_class]):
-                found[word].setdefault(form, []).append(code)
+        for code, language in enumerate(names):
+            for word in words:
+                key = (classes[word, language], language)
+                keys = [key, (classes[word, ""], "")] if language in STEMS and key not in forms else [key]
+                for form in dict.fromkeys(form for key in keys for form in forms.get(key, [key[0]])):
+                    found[word].setdefault(form, []).append(code)
         return found
 
     def frequencies(self) -> pa.Table:

@@ -14,7 +14,7 @@ pairs of clusters that begin with it. A Korean word also matches by its morpheme
 has them; with an operator, by all of them or as a phrase. Fields are title and url; filters are site, lang, type, after
 and before. Input that is not of this form is ignored or taken as words, so that every query has an answer; `lexemes`
 decides where operators are text. In a long query phrases are optional, and documents that match much worse than the
-best one are left out.
+best one are weaker matches. So are, in a shorter query of phrases and words, documents without the phrases.
 """
 
 import re
@@ -108,6 +108,9 @@ class Query(NamedTuple):
     words: tuple[str, ...]  # scored, each once
     phrases: tuple[tuple[str, ...], ...]  # of two words or more, scored
     condition: Condition  # of the documents that match
+    wider: (
+        Condition  # the same and weaker matches: beside words, phrases are optional, except after a plus or an operator
+    )
     times: Mapping[str, int]  # how often each word occurs in the query
     exact: tuple[tuple[str], ...] = ()  # forms of a short query, scored beside their words
     pairs: tuple[str, ...] = ()  # of words in a row (`analysis.pairs`), scored where a title has them in a row
@@ -147,7 +150,8 @@ def parse(
     (Phrase(terms=('full', 'text'), field=None), Filter(name='site', value='a.org'))
     """
     text = text.encode(errors="replace").decode()  # a command-line argument that is not UTF-8 has lone surrogates
-    parser = _Parser(as_text(text, facts) if is_text else lexemes(text, facts), morphemes)
+    parts = as_text(text, facts) if is_text else lexemes(text, facts)
+    parser = _Parser(parts, morphemes)
     condition = parser.query()
     times = Counter(parser.words)
     words = (tuple(word for word in times if word not in STOP_WORDS) or tuple(times))[:MAX_TERMS]
@@ -158,6 +162,7 @@ def parse(
         words,
         phrases,
         condition,
+        _Parser(parts, morphemes, requires_phrases=False).query() if parser.is_mixed else condition,
         times_of_words,
         _exact_forms(words, MAX_TERMS if has_tones else _MAX_EXACT),
         () if parser.is_long else tuple(dict.fromkeys(pair for _, pair in pairs(parser.in_order))),
@@ -189,16 +194,25 @@ class _Piece(NamedTuple):
 class _Parser:
     """Parses the lexemes by recursive descent, and collects the words and phrases that are scored."""
 
-    def __init__(self, lexemes: Lexemes, morphemes: Callable[[str], Sequence[str]]) -> None:
+    def __init__(
+        self, lexemes: Lexemes, morphemes: Callable[[str], Sequence[str]], requires_phrases: bool = True
+    ) -> None:
         self._lexemes, self.is_long = lexemes
+        self._requires_phrases = requires_phrases and not self.is_long
         self._morphemes = morphemes
         self._next = 0
         self.words: list[str] = []
         self.in_order: list[str] = []  # the words of the query without what is searched for beside them
         self.phrases: list[tuple[str, ...]] = []
+        self._has_words = self._has_phrases = False  # that are scored, outside quotation marks and required
         self.excludes = False
         self.least_score = LEAST_SCORE if self.is_long else 0.0
         self.notes: list[str] = []
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the query has phrases that are required and words beside them."""
+        return self._has_phrases and self._has_words
 
     def query(self, scores: bool = True) -> Condition:
         """The parts up to the end of the group: all required ones, or if there are none, any of the optional ones."""
@@ -206,8 +220,9 @@ class _Parser:
         must: list[Condition] = []
         while self._next < len(self._lexemes) and not self._take(")"):
             part = self._part(scores)
-            if isinstance(part, _Piece) and part.is_quoted and not self.is_long:
+            if isinstance(part, _Piece) and part.is_quoted and self._requires_phrases:
                 must.append(_whole(part))
+                self._has_phrases = True
             elif isinstance(part, _Piece):
                 may += map(Word, part.words)
             elif isinstance(part, Any) or (isinstance(part, Word) and part.field is None):
@@ -265,6 +280,7 @@ class _Parser:
         morphemes = () if is_quoted or found or not is_word else tuple(self._morphemes(text))[:MAX_PHRASE]
         piece = _Piece(terms, morphemes, is_quoted)
         if scores:
+            self._has_words |= bool(terms) and not is_quoted
             self.in_order += () if found else terms
             self.words += (terms if is_quoted else piece.words) + (
                 () if found else tuple(identifiers(text))[:MAX_PHRASE]

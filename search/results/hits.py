@@ -49,7 +49,7 @@ class Hit:
     crawl: str | None = None  # its name, if several crawls are searched
     section_url: str | None = None  # `url` with the id of the section of the snippet; None: the snippet is of the top
     path: tuple[str, ...] = ()  # the headings above the snippet, outermost first
-    is_weaker: bool = False  # it matches much worse than the best one, and is beyond the `total`
+    is_weaker: bool = False  # beyond the `total`: it matches much worse than the best one, or lacks a phrase
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Results:
     facets: Facets = dataclasses.field(default_factory=dict)  # empty unless asked for
     next: str | None = None  # the cursor of the hits after these; None if there are none, or if it would not be right
     is_partial: bool = False  # the time ran out: some documents were not compared, and `total` has only those found
-    weaker: int = 0  # further documents, which match much worse than the best one; they follow all others
+    weaker: int = 0  # further documents, which follow all others: `Hit.is_weaker`
 
 
 @dataclasses.dataclass(frozen=True)

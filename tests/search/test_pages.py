@@ -237,7 +237,7 @@ def test_answers_from_long_lists_are_those_of_the_formula(tmp_path):
     commit(crawl, 2, again, gone=gone)
     naive, index = Naive([*rows, *again], [(2, url) for url in gone]), Index.open(crawl)
     for text in ("reef tide", "reef", "title:reef", "tide -gull", "url:reef OR gull reef"):
-        expected, found = naive.search(text), index.search(text, limit=50)
+        (expected, _), found = naive.search(text), index.search(text, limit=50)
         assert found.total == len(expected), text
         assert [hit.url for hit in found.hits] == [url for _, url in expected[:50]], text
         assert [hit.score for hit in found.hits] == pytest.approx([score for score, _ in expected[:50]], rel=1e-6), text

@@ -184,6 +184,31 @@ def test_what_a_long_query_means(text, phrases, condition):
     assert found.condition == condition
 
 
+@pytest.mark.parametrize(
+    ("text", "wider"),
+    [
+        ('a1 "b1 c1"', Any((A, B, Word("c1")))),
+        ('a1 "b1"', Any((A, B))),
+        ('a1 ("b1 c1")', Any((A, Any((B, Word("c1")))))),
+        (
+            'a1 "b1 c1" -"d1 e1" lang:en',
+            All((Not(Phrase(("d1", "e1"))), Filter("lang", "en"), Any((A, B, Word("c1"))))),
+        ),
+        ('+a1 "b1 c1" d1', All((A,))),
+        ('"b1 c1" "a1"', None),  # nothing but phrases: they are meant
+        ('"b1 c1" -a1', None),
+        ('+"b1 c1" a1', None),
+        ('"b1 c1" AND a1', None),
+        ('title:"b1 c1" a1', None),
+        (f'{NINE} "b1 c1"', None),  # optional in any case
+    ],
+)
+def test_pages_without_a_phrase_are_weaker_where_there_are_words_beside_it(text, wider):
+    found = parse(text)
+    assert found.wider == (wider or found.condition)
+    assert (found.wider == found.condition) == (wider is None)
+
+
 @pytest.mark.parametrize(("text", "least"), [(EIGHT, 0), (f"{EIGHT} –", 0), (NINE, 0.125), (f'{EIGHT} "a1"', 0)])
 def test_a_long_query_leaves_weak_matches_out(text, least):
     assert parse(text).least_score == least

@@ -59,7 +59,7 @@ def index(tmp_path_factory):
 @given(st.text() | st.text(alphabet='ab"- :site.h0test\n'))
 def test_every_text_is_a_query(index, text):
     results = index.search(text, limit=3)
-    assert len(results.hits) == min(3, results.total)
+    assert len(results.hits) == min(3, results.total + results.weaker)
 
 
 def test_pages_of_hits_are_parts_of_one_order(index):
@@ -430,14 +430,50 @@ def test_weaker_matches_of_a_long_query_follow_where_more_are_asked_for(tmp_path
     assert "weaker" not in as_json(index.search("w0", 100))
 
 
-def test_few_that_match_enough_are_alone_among_the_first(tmp_path):
+def test_few_that_match_enough_are_followed_by_others_on_the_first_page(tmp_path):
     words = [f"w{number}" for number in range(9)]
     rows = [
         {"url": f"http://a.test/{number}", "text": " ".join(words[: 9 if number < 2 else 1]), "language": "en"}
         for number in range(30)
     ]
     found = Index.open(indexed(tmp_path, rows)).search(" ".join(words), 10)
-    assert (found.total, found.weaker, len(found.hits), bool(found.next)) == (2, 28, 2, True)
+    assert (found.total, found.weaker, len(found.hits), bool(found.next)) == (2, 28, 10, True)
+    assert [hit.is_weaker for hit in found.hits] == [False] * 2 + [True] * 8
+
+
+def test_pages_without_a_phrase_follow_those_with_it(tmp_path):
+    texts = {
+        **{f"phrase{number}": "a long text on the coast, where a fog signal was heard" for number in range(3)},
+        **{f"words{number}": "signal, fog and herring, herring, herring" for number in range(3)},
+        "neither": "a lighthouse",
+        "excluded": "fog museum",
+    }
+    rows = [{"url": f"http://a.test/{name}", "text": text, "language": "en"} for name, text in texts.items()]
+    index = Index.open(indexed(tmp_path, rows))
+
+    def told(query, **options):
+        found = index.search(query, **options)
+        return found.total, found.weaker, [(hit.url.rpartition("/")[2], hit.is_weaker) for hit in found.hits]
+
+    with_phrase = [(f"phrase{number}", False) for number in range(3)]
+    with_words = [(f"words{number}", True) for number in range(3)]
+    query = 'herring "fog signal" -museum'
+    assert told(query) == (3, 3, with_phrase + with_words)
+    assert told(query, limit=2, offset=2) == (3, 3, [with_phrase[2], with_words[0]])
+    scores = [hit.score for hit in index.search(query).hits]
+    assert scores[3] > scores[0]  # by the score alone, they would come first
+    for size in (1, 2, 3, 4):
+        shown, after = [], None
+        while after or not shown:
+            page = index.search(query, size, after=after)
+            shown += page.hits
+            after = page.next
+        assert shown == index.search(query).hits
+    assert told('herring "signal herring"') == (0, 6, with_words + [(name, True) for name, _ in with_phrase])
+    assert told('"fog signal"') == told('herring +"fog signal" -museum') == (3, 0, with_phrase)
+    assert told('"fog signal" AND herring') == (0, 0, [])
+    assert told(query, order="date")[:2] == (3, 0)
+    assert index.search(query, facet_values=1).facets["lang"][0].documents == 3
 
 
 def test_words_of_scripts_without_spaces_and_of_vietnamese(tmp_path):

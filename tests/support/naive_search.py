@@ -155,19 +155,23 @@ class Naive:
         return weight * (frequency * (K1 + 1) / (K1 + frequency) + NAMES * names / (K1 + names))
 
     def search(self, text):
-        """(score, URL) of all documents that match, best first."""
+        """(score, URL) of all documents that match, best first; the same of weaker matches of phrases and words."""
         query = self.parse(text)
-        found = self.ask(query)
-        return self.ask(self.parse(text, is_text=True)) if query.excludes and not found else found
+        found = self.ask(query, query.condition, query.least_score)
+        if query.excludes and not found:
+            plain = self.parse(text, is_text=True)
+            if found := self.ask(plain, plain.condition, plain.least_score):
+                query = plain
+        return found, [pair for pair in self.ask(query, query.wider) if pair not in found]
 
-    def ask(self, query):
+    def ask(self, query, condition, least_score=0.0):
         units = [unit for unit in query.scoring if unit not in query.names]
         found = []
         for number, document in enumerate(self.documents):
-            if matches(document, query.condition):
+            if matches(document, condition):
                 score = sum(query.weight(unit) * self.score(number, unit) for unit in units) if units else 1.0
                 score += max((self.score(number, name) for name in query.names), default=0.0)
                 found.append((score * self.boost(document.row), document.row["url"]))
-        least = query.least_score * max((score for score, _ in found), default=0.0)
+        least = least_score * max((score for score, _ in found), default=0.0)
         found = [pair for pair in found if pair[0] >= least]
         return sorted(found, key=lambda pair: (-round(pair[0], 9), pair[1]))

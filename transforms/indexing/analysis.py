@@ -21,6 +21,8 @@ from collections.abc import Mapping, Sequence
 
 import Stemmer
 
+from . import light_stems
+
 MAX_TERM_LENGTH = 64
 """Characters of a term; the rest of a longer word is neither indexed nor searched."""
 
@@ -276,7 +278,7 @@ def _is_whole(name: str) -> bool:
 
 
 def word_class(term: str, language: str) -> str:
-    """The key that all forms of a word share in a language (a key of STEMMERS, or ""): the stem without accents.
+    """The key that all forms of a word share in a language (of `term_forms.stemmed_as`): the stem without accents.
 
     An identifier has one form, itself. The forms of a pair are the pairs of the forms.
 
@@ -290,6 +292,7 @@ def word_classes(terms: Sequence[str], language: str) -> list[str]:
     """`word_class` of each term."""
     # A stemmer is not thread-safe, and cheap to make. Its cache takes twice the time of the stemming that it saves.
     stems = Stemmer.Stemmer(STEMMERS[language], 0).stemWords(terms) if language in STEMMERS else terms
+    stems = list(map(light_stems.STEMS[language], terms)) if language in light_stems.STEMS else stems
     parts = sorted({part for term in terms if is_pair(term) for part in words_of(term)})
     of_parts = dict(zip(parts, word_classes(parts, language), strict=True)) if parts else {}
     return [

@@ -18,7 +18,7 @@ from .invert import PHRASE_FIELDS, Ints, Inverted, Longs
 from .live_segments import LiveIndex, LiveSegment
 from .read_segment import decode, lists, read_footer, read_parts, whole_terms
 from .segment_files import embedded_footers, read_file
-from .term_forms import Forms, forms_of, stemmed_as, terms_by_language
+from .term_forms import Forms, forms_of, stemmed_in, terms_by_language
 from .tombstones import alive, read_tombstones
 from .write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, in_order, max_frequency, undo_gaps
 
@@ -77,7 +77,7 @@ def folder_faults(
     if docs.num_rows != len(languages):
         yield f"{DOCS}: it has {docs.num_rows} rows, there are {len(languages)} documents"
         return
-    totals = _PostingsTotals(docs, [stemmed_as(language) for language in languages])
+    totals = _PostingsTotals(docs, stemmed_in(languages, set(forms["language"].to_pylist())))
     is_sound, last = True, ""
     for table in whole_terms(postings):
         faults = list(_block_faults(table, totals))
