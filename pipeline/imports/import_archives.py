@@ -245,14 +245,17 @@ def _choose(own: _Import, choice: Choice, part: Sequence[_Slice], manifests: Seq
     if revisited.values:
         for number, captures in _elsewhere(own, part):
             choice.add_elsewhere(number, captures.filter(pa.array(revisited.mask(captures))))
+        blocks = read_blocks(crawl)
         for number, path in enumerate(paths_of(manifests, "visits"), len(own.scans)):
-            for stored in stored_originals(crawl.root, path, revisited, read_blocks(crawl)):
+            for stored in stored_originals(crawl.root, path, revisited, blocks):
                 choice.add_stored(number, stored)
     return choice.choose()
 
 
 def _elsewhere(own: _Import, part: Sequence[_Slice]) -> Iterator[tuple[int, pa.Table]]:
     """The captures that are not in a part, with the number of their file."""
+    if own.job.part is None:
+        return
     within = {number: (start, end) for number, start, end in part}
     for number, path in enumerate(own.scans):
         start, end = within.get(number, (0, 0))

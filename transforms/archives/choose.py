@@ -201,7 +201,7 @@ SELECT * FROM originals WHERE digest IS NOT NULL
 QUALIFY row_number() OVER (PARTITION BY url_key, is_robots, digest, fetched_at ORDER BY file, number) = 1;
 
 CREATE TABLE by_second AS
-SELECT * FROM originals WHERE NOT is_stored
+SELECT * FROM originals WHERE second IS NOT NULL  -- of a stored one, only the digest counts
 QUALIFY row_number() OVER (
   PARTITION BY url_key, is_robots, second, digest IS NULL ORDER BY fetched_at, file, number
 ) = 1;
