@@ -87,7 +87,7 @@ class Answers:
             return Answer(parsed, terms, *self._best(parsed, terms.scored, most, order, now, deadline, after))
 
         answer = answer_to(parse(query, self._morphemes, facts=self._corpus.fact_names))
-        if answer.parsed.excludes and not answer.found.any() and not deadline.cuts():
+        if answer.parsed.excludes and not answer.total + answer.weaker and not deadline.cuts():
             plain = answer_to(parse(query, self._morphemes, True, self._corpus.fact_names))
             if plain.found.any():
                 return plain._replace(parsed=plain.parsed._replace(notes=(*plain.parsed.notes, _AS_TEXT)))
@@ -159,7 +159,7 @@ class Answers:
         """The documents found, their number, that of weaker ones, the first after a place, and whether more follow."""
         scoring = [Weighted(scored[unit], parsed.weight(unit)) for unit in parsed.scoring]
         wider = found = self._shown(parsed.condition, scored, scoring, now)
-        if parsed.wider != parsed.condition:
+        if parsed.wider != parsed.condition and not found.any():
             wider = self._shown(parsed.wider, scored, scoring, now)
         if parsed.least_score:
             scores = pruning.all_scores(scoring, len(found), deadline)

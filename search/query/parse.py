@@ -14,7 +14,8 @@ pairs of clusters that begin with it. A Korean word also matches by its morpheme
 has them; with an operator, by all of them or as a phrase. Fields are title and url; filters are site, lang, type, after
 and before. Input that is not of this form is ignored or taken as words, so that every query has an answer; `lexemes`
 decides where operators are text. In a long query phrases are optional, and documents that match much worse than the
-best one are weaker matches. So are, in a shorter query of phrases and words, documents without the phrases.
+best one are weaker matches. So are, in a shorter query of phrases and words that finds nothing, documents without the
+phrases.
 """
 
 import re
@@ -108,9 +109,7 @@ class Query(NamedTuple):
     words: tuple[str, ...]  # scored, each once
     phrases: tuple[tuple[str, ...], ...]  # of two words or more, scored
     condition: Condition  # of the documents that match
-    wider: (
-        Condition  # the same and weaker matches: beside words, phrases are optional, except after a plus or an operator
-    )
+    wider: Condition  # if nothing matches: phrases beside words are optional, except after a plus or an operator
     times: Mapping[str, int]  # how often each word occurs in the query
     exact: tuple[tuple[str], ...] = ()  # forms of a short query, scored beside their words
     pairs: tuple[str, ...] = ()  # of words in a row (`analysis.pairs`), scored where a title has them in a row

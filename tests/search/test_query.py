@@ -203,7 +203,7 @@ def test_what_a_long_query_means(text, phrases, condition):
         (f'{NINE} "b1 c1"', None),  # optional in any case
     ],
 )
-def test_pages_without_a_phrase_are_weaker_where_there_are_words_beside_it(text, wider):
+def test_what_matches_where_nothing_has_a_phrase(text, wider):
     found = parse(text)
     assert found.wider == (wider or found.condition)
     assert (found.wider == found.condition) == (wider is None)

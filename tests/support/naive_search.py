@@ -155,14 +155,15 @@ class Naive:
         return weight * (frequency * (K1 + 1) / (K1 + frequency) + NAMES * names / (K1 + names))
 
     def search(self, text):
-        """(score, URL) of all documents that match, best first; the same of weaker matches of phrases and words."""
+        """(score, URL) of all documents that match, best first; and the same of weaker matches."""
         query = self.parse(text)
         found = self.ask(query, query.condition, query.least_score)
-        if query.excludes and not found:
+        if query.excludes and not found and not self.ask(query, query.wider):
             plain = self.parse(text, is_text=True)
             if found := self.ask(plain, plain.condition, plain.least_score):
                 query = plain
-        return found, [pair for pair in self.ask(query, query.wider) if pair not in found]
+        wider = self.ask(query, query.condition if found else query.wider)
+        return found, [pair for pair in wider if pair not in found]
 
     def ask(self, query, condition, least_score=0.0):
         units = [unit for unit in query.scoring if unit not in query.names]
