@@ -144,6 +144,7 @@ class Crawl(_Searchable):
     robots = _TableProperty("What each origin's robots.txt said.")
     rejections = _TableProperty("Links that were not followed, counted by rule and host.")
     alerts = _TableProperty("What observers found in documents.")
+    external = _TableProperty("The links to other hosts that are asked for their status.")
     revisits = _TableProperty("When pages are to be visited again.")
     change_rates = _TableProperty("How many pages change how often.")
     host_changes = _TableProperty("What revisits of each host found.")
