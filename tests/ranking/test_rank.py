@@ -192,6 +192,7 @@ def random_crawl(path, seed):
         for _ in range(pick.choice([0, 3, 30])):
             target = urls[int(len(urls) * pick.random() ** 3)]
             anchor = pick.choice(["Next", "next", "Guide", "guide", "»", "", None, target[7:], f"Chapter {target[-1]}"])
+            anchor = pick.choice(["{}", "{}", "to {}", "{} here", "go to {}"]).format(anchor) if anchor else anchor
             special = dict(
                 pick.choice([{}] * 8 + [{"rel": "nofollow"}, {"rel": "prev"}, {"kind": "img"}, {"kind": "area"}])
             )
