@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...transforms.indexing.analysis import is_further, word_classes
+from ...transforms.indexing.analysis import is_further, leading_to, word_classes
 from ...transforms.indexing.invert import PHRASE_FIELDS
 from ...transforms.indexing.write_segment import FIELD_BITS, FORMS, POSTINGS, max_frequency, undo_gaps
 from . import patterns
@@ -137,6 +137,17 @@ class Terms:
         start = patterns.prefix(pattern)
         rows = self._files.between(POSTINGS, start, f"{start}\U0010ffff", ("term", "df"))
         return rows.filter(pc.match_substring_regex(rows["term"], patterns.expression(pattern)))
+
+    def led_to(self, name: str, docs: Collection[int]) -> dict[int, str]:
+        """The ids of the sections of documents that links with this name lead to."""
+        found: dict[int, str] = {}
+        for form, codes in self.forms([name])[name].items():
+            start = leading_to(form, "")
+            rows = self._files.between(POSTINGS, start, f"{start}\U0010ffff", ("term", "df", "cf", "docs", "tf"))
+            for number, term in enumerate(rows["term"].to_pylist()):
+                postings = self._in_languages(codes, self._postings(rows.slice(number, 1)))
+                found |= dict.fromkeys({*docs}.intersection(postings.docs.tolist()), term.removeprefix(start))
+        return found
 
     def all_postings(self) -> pa.Table:
         """All rows of the postings file, without positions."""
