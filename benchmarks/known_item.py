@@ -2,17 +2,18 @@
 
     python benchmarks/known_item.py DIR [--queries N] [--host HOST]… [--tantivy]
 
-DIR is a crawl. Of pages with two anchors or more, those of navigation included, one that leads to no other page is
-hidden, wherever it stands, and asked for as it is; the page is the one right answer. Links to it with that text are
-left out before anchors are counted. MRR@10 is the mean of one over its place among the first ten hits, or 0. `first` is
-the share of queries with the page in the first place. With --host, pages of these hosts alone are asked for. A paired
-bootstrap over the items, all of them and those of each host, tells what anchors and link rank change from what chance
-does: an interval with 0 in it shows no difference. With --tantivy, the same queries go to tantivy over the same pages
-and fields, boosted as here, with its English stemmer.
+DIR is a crawl. Of pages with two anchors or more, those of navigation included, one that leads to no other page, and to
+no section of one, is hidden, wherever it stands, and asked for as it is; the page is the one right answer. Links to it
+with that text are left out before anchors are counted. MRR@10 is the mean of one over its place among the first ten
+hits, or 0. `first` is the share of queries with the page in the first place. With --host, pages of these hosts alone
+are asked for. A paired bootstrap over the items, all of them and those of each host, tells what anchors and link rank
+change from what chance does: an interval with 0 in it shows no difference. With --tantivy, the same queries go to
+tantivy over the same pages and fields, boosted as here, with its English stemmer.
 The names of sections are left out: `known_sections.py` asks for them.
 """
 
 import argparse
+import os
 import random
 import re
 import shutil
@@ -50,7 +51,7 @@ RESAMPLES = 4_000
 
 Reciprocals = npt.NDArray[np.float64]
 
-HIDDEN = "index/known-item"
+HIDDEN = f"index/known-item-{os.getpid()}"
 """Where the anchors without the hidden ones are kept while the benchmark runs, below DIR."""
 
 
@@ -91,12 +92,14 @@ def items_of(links: Links, pages: Pages, askable: set[str], most: int) -> list[I
     hosts = pages.host_of[links.sources]
     table = pa.table({"host": hosts, "target": links.targets, "is_own": hosts == pages.host_of[links.targets]})
     table = table.append_column("anchor", links.anchors).append_column("fragment", links.fragments)
-    votes = votes_of(table.filter(pc.equal(links.fragments.cast(pa.large_string()), "")), pages)
+    votes = votes_of(table, pages)
     given = votes.spelled(keep_specific(votes.rows))
-    given = given.filter(pc.is_valid(given["anchor"])).group_by(["target", "folded"]).aggregate([("anchor", "min")])
-    alone = {row["values"] for row in pc.value_counts(given["folded"]).to_pylist() if row["counts"] == 1}
+    given = given.filter(pc.is_valid(given["anchor"]))
+    leads = given.group_by(["target", "folded"]).aggregate([])
+    alone = {row["values"] for row in pc.value_counts(leads["folded"]).to_pylist() if row["counts"] == 1}
+    of_pages = given.filter(pc.invert(given["is_section"]))
     by_page: dict[int, list[str]] = {}
-    for row in given.to_pylist():
+    for row in of_pages.group_by(["target", "folded"]).aggregate([("anchor", "min")]).to_pylist():
         by_page.setdefault(row["target"], []).append(row["anchor_min"])
     by_host: dict[str, list[Item]] = {}
     for target, anchors in sorted(by_page.items()):

@@ -94,7 +94,7 @@ def make_hits(
     def make(missing: list[SnippetKey]) -> dict[SnippetKey, ShownText]:
         new = [doc for doc, *_ in missing]
         texts = snippets.texts.get(new, lambda new: {doc: _text(documents[doc]) for doc in new})
-        return {(doc, *rest): _shown(documents[doc], texts[doc], *rest) for doc, *rest in missing}
+        return {key: _shown(documents[key[0]], texts[key[0]], *key[1:]) for key in missing}
 
     made = snippets.made.get(keys, make)
     return [
@@ -194,7 +194,7 @@ def _shown(document: StoredDocument, text: Text, forms: Forms, id_: str) -> Show
     if limit is not None:
         return ShownText(cut(found.snippet, limit), TOP, ())
     whole, sections = document.texts["text"] or "", from_text(document.texts["sections"] or "")
-    if id_:
+    if id_ and whole:
         led_to = next((section for section in sections if section.id == id_), None)
         return _beginning(led_to, sections, whole, forms) if led_to else ShownText(found.snippet, Place(id_, ()), ())
     title = document.texts["title"] or ""

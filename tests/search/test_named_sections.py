@@ -163,3 +163,9 @@ def test_a_name_of_two_pages_leads_to_the_section_of_each(tmp_path):
         "http://other.test/#cols",
         "http://third.test/#resultset",
     }
+
+
+@pytest.mark.parametrize("limit", [{"noarchive": True}, {"max_snippet": 40}], ids=["noarchive", "max-snippet"])
+def test_a_page_that_limits_its_snippets_leads_to_its_top(tmp_path, limit):
+    (hit,) = Index.open(indexed(tmp_path, [NAMED | limit])).search("result columns").hits
+    assert hit.section_url is None
