@@ -92,8 +92,8 @@ def make_hits(
     ]
 
     def make(missing: list[SnippetKey]) -> dict[SnippetKey, ShownText]:
-        new = [doc for doc, *_ in missing]
-        texts = snippets.texts.get(new, lambda new: {doc: _text(documents[doc]) for doc in new})
+        wanted = [doc for doc, *_ in missing]
+        texts = snippets.texts.get(wanted, lambda new: {doc: _text(documents[doc]) for doc in new})
         return {key: _shown(documents[key[0]], texts[key[0]], *key[1:]) for key in missing}
 
     made = snippets.made.get(keys, make)
