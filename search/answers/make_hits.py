@@ -11,10 +11,11 @@ import numpy as np
 from ...transforms.indexing.analysis import is_unspaced, words_of
 from ...transforms.sections.section import TOP, Place, Section, from_text, place, url_of
 from ..index.cache import Cache
+from ..index.names import words_of_names
 from ..index.patterns import is_pattern, prefix
 from ..index.postings import Unit
 from ..index.scored import Scored
-from ..index.segment import HitFacts, StoredDocument
+from ..index.segment import HitFacts, Segment, StoredDocument
 from ..index.segments import Corpus
 from ..query.parse import Query
 from ..results.beginnings import without_contents, without_title
@@ -24,14 +25,17 @@ from ..results.named_sections import named_section
 from ..results.snippets import MAX_SCANNED_CHARACTERS, MAX_SEARCHED, WIDTH, Snippet, cut, passage, searchable
 from .answer import Candidate, Terms
 
-SnippetKey = tuple[int, Forms]
-"""A document, and the forms that are marked in it."""
+SnippetKey = tuple[int, Forms, str]
+"""A document, the forms that are marked in it, and the id of the section that links call as the query does, or ""."""
 
 MAX_CACHED_SNIPPETS = 2_000
 """The number of snippets that are kept, of some 2 kB each."""
 
 MAX_CACHED_TEXTS = 16 << 20
 """Characters of the texts that are kept as they are searched for passages."""
+
+MAX_LED_TO = 1_000
+"""The most pages of which a section has the query's name: of a more frequent one, links do not say what is meant."""
 
 _AFTER_HEADING = 1_000  # characters of a section that a query names, of which the snippet is taken
 
@@ -81,20 +85,41 @@ def make_hits(
     in_texts = _in_texts(docs, parsed.words, terms.scored)
     marked = functools.cache(lambda segment, words: kept(tuple(_only(forms[segment], words).items())))
     documents = {doc: document for doc, (_, document) in zip(docs, found, strict=True)}
+    ids = _led_to(corpus, docs, parsed, terms.scored)
     keys = [
-        (doc, marked(segment, in_text if document.texts["text"] else None))
+        (doc, marked(segment, in_text if document.texts["text"] else None), ids.get(doc, ""))
         for doc, (segment, document), in_text in zip(docs, found, in_texts, strict=True)
     ]
 
     def make(missing: list[SnippetKey]) -> dict[SnippetKey, ShownText]:
-        texts = snippets.texts.get([doc for doc, _ in missing], lambda new: {doc: _text(documents[doc]) for doc in new})
-        return {(doc, forms): _shown(documents[doc], texts[doc], forms) for doc, forms in missing}
+        wanted = [doc for doc, *_ in missing]
+        texts = snippets.texts.get(wanted, lambda new: {doc: _text(documents[doc]) for doc in new})
+        return {key: _shown(documents[key[0]], texts[key[0]], *key[1:]) for key in missing}
 
     made = snippets.made.get(keys, make)
     return [
         _hit(candidate, documents[candidate.doc], made[key], why, corpus.crawls.of(corpus.number(candidate.doc)))
         for candidate, key, why in zip(candidates, keys, explanations, strict=True)
     ]
+
+
+def _led_to(corpus: Corpus, docs: Sequence[int], parsed: Query, scored: Mapping[Unit, Scored]) -> dict[int, str]:
+    """The ids of sections of some of the documents: of those that links call as the whole query does."""
+    name = max(parsed.names, key=lambda name: len(words_of(name)), default="")
+    if not name or not {*words_of(name)}.issuperset(words_of_names(parsed.names)):
+        return {}
+    of_name = scored[name].postings.docs
+    if len(of_name) > MAX_LED_TO:
+        return {}
+    numbers: dict[Segment, dict[int, int]] = {}
+    for doc in {*docs}.intersection(of_name.tolist()):
+        segment, number = corpus.place(doc)
+        numbers.setdefault(segment, {})[number] = doc
+    return {
+        of_segment[number]: id_
+        for segment, of_segment in numbers.items()
+        for number, id_ in segment.led_to(name, of_segment).items()
+    }
 
 
 def _in_texts(docs: Sequence[int], words: Sequence[str], scored: Mapping[Unit, Scored]) -> list[frozenset[str]]:
@@ -156,7 +181,7 @@ def _without_contents(text: Text) -> Text:
     return text if len(rest) == len(text.text) else Text(rest)
 
 
-def _shown(document: StoredDocument, text: Text, forms: Forms) -> ShownText:
+def _shown(document: StoredDocument, text: Text, forms: Forms, id_: str) -> ShownText:
     limit = document.facts["max_snippet"]  # includes the ellipses before and after, four characters
     if limit == 0:
         return ShownText(Snippet(), TOP, ())
@@ -169,15 +194,23 @@ def _shown(document: StoredDocument, text: Text, forms: Forms) -> ShownText:
     if limit is not None:
         return ShownText(cut(found.snippet, limit), TOP, ())
     whole, sections = document.texts["text"] or "", from_text(document.texts["sections"] or "")
+    if id_ and whole:
+        led_to = next((section for section in sections if section.id == id_), None)
+        return _beginning(led_to, sections, whole, forms) if led_to else ShownText(found.snippet, Place(id_, ()), ())
     title = document.texts["title"] or ""
     in_title = {word for _, _, word in matches_of(Text(title), forms.probes, 0, len(title))}
     words = {word for _, _, word in found.matches}
     if not sections or words <= in_title:
         return ShownText(found.snippet, TOP, ())
     if named := named_section(sections, whole, forms, in_title, len(words | in_title)):
-        after = whole[named.offset : named.offset + _AFTER_HEADING]
-        return ShownText(passage(Text(after), forms, width).snippet, *_path(sections, named, whole))
+        return _beginning(named, sections, whole, forms)
     return ShownText(found.snippet, *_section(whole, sections, searched, found.matches))
+
+
+def _beginning(section: Section, sections: Sequence[Section], text: str, forms: Forms) -> ShownText:
+    """What is shown of a page whose section a query names."""
+    after = text[section.offset : section.offset + _AFTER_HEADING]
+    return ShownText(passage(Text(after), forms, WIDTH).snippet, *_path(sections, section, text))
 
 
 def _section(

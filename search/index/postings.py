@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...transforms.indexing.analysis import is_further, word_classes
+from ...transforms.indexing.analysis import is_further, leading_to, word_classes
 from ...transforms.indexing.invert import PHRASE_FIELDS
 from ...transforms.indexing.light_stems import STEMS
 from ...transforms.indexing.write_segment import FIELD_BITS, FORMS, POSTINGS, max_frequency, undo_gaps
@@ -31,6 +31,9 @@ _RARE = 16  # lists of fewer than one document in so many are sorted, or inserte
 
 MAX_CACHED_WORDS = 1_000
 """Words whose forms are cached."""
+
+MAX_CACHED_IDS = 20_000
+"""Ids of sections that are cached by the names of links to them, of at most 800 bytes each."""
 
 
 class Postings(NamedTuple):
@@ -68,6 +71,7 @@ class Terms:
     def __init__(self, files: Files, fields: Sequence[str], languages: Languages) -> None:
         self._files, self._fields, self._languages = files, fields, languages
         self._forms: Cache[str, dict[str, list[int]]] = Cache(MAX_CACHED_WORDS)
+        self._ids: Cache[str, list[tuple[str, Ints]]] = Cache(MAX_CACHED_IDS, lambda ids: 1 + len(ids))
 
     def look_up(self, words: Collection[str], exact: Collection[str]) -> dict[Unit, Postings]:
         """The postings of words, in any form that the word has in the language of the document, and of exact forms.
@@ -144,6 +148,23 @@ class Terms:
         start = patterns.prefix(pattern)
         rows = self._files.between(POSTINGS, start, f"{start}\U0010ffff", ("term", "df"))
         return rows.filter(pc.match_substring_regex(rows["term"], patterns.expression(pattern)))
+
+    def led_to(self, name: str, docs: Collection[int]) -> dict[int, str]:
+        """The ids of the sections of documents that links with this name lead to."""
+        of_ids = self._ids.get([name], self._read_ids)[name]
+        return {doc: id_ for id_, having in of_ids for doc in {*docs}.intersection(having.tolist())}
+
+    def _read_ids(self, names: list[str]) -> dict[str, list[tuple[str, Ints]]]:
+        """The ids that links with some names lead to, each with its documents."""
+        found: dict[str, list[tuple[str, Ints]]] = {name: [] for name in names}
+        for name, forms in self.forms(names).items():
+            for form, codes in forms.items():
+                start = leading_to(form, "")
+                rows = self._files.between(POSTINGS, start, f"{start}\U0010ffff", ("term", "docs"))
+                for term, gaps in zip(rows["term"].to_pylist(), rows["docs"], strict=True):
+                    postings = Postings(np.cumsum(gaps.values.to_numpy(), dtype=np.int32), {})
+                    found[name].append((term.removeprefix(start), self._in_languages(codes, postings).docs))
+        return found
 
     def all_postings(self) -> pa.Table:
         """All rows of the postings file, without positions."""

@@ -143,6 +143,10 @@ class Segment:
         """All forms that words have in the languages of this segment, each with its word."""
         return {form: word for word, forms in self._own.forms(words).items() for form in forms}
 
+    def led_to(self, name: str, docs: Collection[int]) -> dict[int, str]:
+        """The ids of the sections of documents that links with this name lead to."""
+        return {} if self._terms[-1] is self._own else self._terms[-1].led_to(name, docs)
+
     def having(self, fact: str, is_wanted: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
         """Whether `is_wanted` holds for the value of a fact of each document; null counts as ""."""
         values, codes = self._distinct(fact)

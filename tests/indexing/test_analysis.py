@@ -173,4 +173,4 @@ def test_identifiers_of_any_text_have_its_letters_and_bounded_length(text):
 
 
 def test_examples():
-    assert doctest.testmod(analysis) == (0, 8)
+    assert doctest.testmod(analysis) == (0, 9)

@@ -40,7 +40,8 @@ def test_the_thousand_anchors_of_most_hosts_are_kept():
         {"host": "a.test", "folded": f"anchor {n}", "target": 0, "anchor": f"Anchor {n}"} | PAGE for n in range(1_200)
     ]
     rows += [{"host": "b.test", "folded": "anchor 1199", "target": 0, "anchor": "anchor 1199"} | PAGE]
-    ((first, *others), none) = anchors_of(count_votes(pa.Table.from_pylist(rows)), np.array([0, -1])).to_pylist()
+    found = pa.Table.from_pylist(rows).append_column("around", pa.nulls(len(rows), pa.string()))
+    ((first, *others), none) = anchors_of(count_votes(found), np.array([0, -1])).to_pylist()
     assert first == {"anchor": "Anchor 1199", "hosts": 2}
     assert len(others) == 999
     assert none == []
@@ -140,3 +141,41 @@ def test_a_section_may_be_named_as_a_direction_is():
         {"fragment": "next", "anchor": "next()", "hosts": 1}
     ]
     assert names_of_second([(0, "next", "next")])
+
+
+SITE = [f"http://a.test/{n}" for n in range(9)]
+MANUAL = endorsements.pages_of(
+    pa.table({"key": [f"{n}".encode() for n in range(10)], "url": [*SITE, "http://b.test/"]})
+)
+
+
+def anchors_from(links: list[tuple[int, int, str]]) -> list[list[str]]:
+    """The anchors of each page of MANUAL, from links: source, target and anchor of each."""
+    sources, targets, texts = zip(*links, strict=True)
+    none = pa.chunked_array([[""] * len(links)])
+    counted = anchors.count_anchors(np.array(sources), np.array(targets), pa.chunked_array([texts]), none, MANUAL)
+    return [sorted(a["anchor"] for a in found) for found in anchors_of(counted, np.arange(10)).to_pylist()]
+
+
+NAMES = ["Install", "Run in Docker", "Merge", "Sort", "Ask"]
+
+
+@pytest.mark.parametrize("words", ["previous {}", "{} – permalink", "Siguiente: {}", "zurück zu Kapitel {}"])
+def test_words_around_what_a_host_calls_four_pages_describe_none(words):
+    bare = [(8, number, name) for number, name in enumerate(NAMES)]
+    around = [(7, number, words.format(name.upper())) for number, name in enumerate(NAMES[:4])]
+    assert anchors_from(bare + around)[:5] == [[name] for name in NAMES]
+    of_three = [[name, words.format(name.upper())] for name in NAMES[:3]]
+    assert anchors_from(bare + around[:3])[:3] == list(map(sorted, of_three))
+
+
+def test_words_around_names_that_are_not_said_without_them_count():
+    texts = [f"previous {name}" for name in NAMES]
+    assert anchors_from([(8, number, text) for number, text in enumerate(texts)])[:5] == [[text] for text in texts]
+
+
+def test_words_around_of_one_host_leave_the_votes_of_others():
+    """A host cannot make words of another's anchors count less."""
+    lies = [(9, number, words.format(name)) for number, name in enumerate(NAMES) for words in ("{}", "Install {}")]
+    own = [(8, 0, "Docker"), (8, 0, "Install Docker"), (8, 1, "Install Merge")]
+    assert anchors_from([*lies, *own])[:2] == [["Docker", "Install", "Install Docker"], ["Install Merge", NAMES[1]]]

@@ -122,3 +122,50 @@ def test_an_explanation_has_the_name_that_counts_marked_as_one(tmp_path):
     rows = [{"url": "http://a.test/", "text": "python list", "names": ["list", "Python list"]}, *pages(9, "", every=1)]
     parts = Index.open(indexed(tmp_path, rows)).search("python list", explain=True).hits[0].explanation.parts
     assert [part.text for part in parts] == ["python", "list", '"python"', '"list"', "#python list"]
+
+
+SQL = {
+    "url": "http://sql.test/",
+    "title": "The SELECT statement",
+    "text": "The SELECT statement\nOverview\nA query has result columns.\nThe WHERE clause\nIt filters.",
+}
+SQL["sections"] = [
+    {"offset": SQL["text"].index(heading), "length": len(heading), "level": 2, "id": id_}
+    for heading, id_ in {"Overview": "overview", "The WHERE clause": "where"}.items()
+]
+NAMED = SQL | {"names": {"result columns": "resultset", "filters": "where", "SELECT statement": "stmt"}}
+
+# A query, and the URL and headings that the hit leads to: without names of links, and with them.
+LED_TO = {
+    "an id in running text": ("result columns", ("#overview", ["Overview"]), ("#resultset", [])),
+    "a section with other words": ("filters", ("#where", ["The WHERE clause"]), ("#where", ["The WHERE clause"])),
+    "what the title says, too": ("the select statement", None, ("#stmt", [])),
+    "in other forms of the words": ("result column", ("#overview", ["Overview"]), ("#resultset", [])),
+    "not a part of the query": ("result columns query", ("#overview", ["Overview"]), ("#overview", ["Overview"])),
+}
+
+
+@pytest.mark.parametrize(("query", "without", "led_to"), LED_TO.values(), ids=LED_TO)
+def test_a_hit_leads_where_links_that_are_called_as_the_query_lead(tmp_path, query, without, led_to):
+    others = pages(9, "", every=1)
+    for number, (row, expected) in enumerate([(SQL, without), (NAMED, led_to)]):
+        (hit,) = Index.open(indexed(tmp_path / str(number), [row, *others])).search(query).hits
+        place = f"http://sql.test/{expected[0]}" if expected else None
+        assert (hit.section_url, list(hit.path)) == (place, expected[1] if expected else [])
+
+
+def test_a_name_of_two_pages_leads_to_the_section_of_each(tmp_path):
+    first = [NAMED, SQL | {"url": "http://other.test/", "names": {"result columns": "cols"}}]
+    second = [SQL | {"url": "http://third.test/", "names": {"result columns": "resultset"}}]
+    hits = Index.open(indexed(tmp_path, first, second)).search("result columns").hits
+    assert {hit.section_url for hit in hits} == {
+        "http://sql.test/#resultset",
+        "http://other.test/#cols",
+        "http://third.test/#resultset",
+    }
+
+
+@pytest.mark.parametrize("limit", [{"noarchive": True}, {"max_snippet": 40}], ids=["noarchive", "max-snippet"])
+def test_a_page_that_limits_its_snippets_leads_to_its_top(tmp_path, limit):
+    (hit,) = Index.open(indexed(tmp_path, [NAMED | limit])).search("result columns").hits
+    assert hit.section_url is None

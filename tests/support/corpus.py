@@ -1,12 +1,13 @@
 """Small crawls that have been indexed, for the tests of the reading side."""
 
+from collections import Counter
 from datetime import UTC, datetime
 
 import pyarrow as pa
 
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 from beamtrawl.transforms.indexing.analysis import name, tokens
-from beamtrawl.transforms.indexing.link_folders import links_folder, write_links
+from beamtrawl.transforms.indexing.link_folders import Name, links_folder, write_links
 from beamtrawl.transforms.indexing.write_segment import DOCS, ROW_POSTINGS, write_segment
 from beamtrawl.transforms.tables.schemas import DOCUMENTS
 from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet
@@ -51,9 +52,16 @@ def _add_links(root, folder, links, by_url, row_postings):
         docs = file.read(["url", "language"])
     rows = [by_url[url] for url in docs["url"].to_pylist()]
     anchors = [row.get("anchors", []) for row in rows]
-    names = [[term for text in row.get("names", []) if (term := name(tokens(text)))] for row in rows]
+    names = [_names(row.get("names", [])) for row in rows]
     ranks = [row.get("link_rank", 0.0) for row in rows]
     write_links(root, links, docs["language"].to_pylist(), anchors, ranks, row_postings, names)
+
+
+def _names(texts):
+    """The names of a document's sections: texts, or a mapping of texts to the ids of the sections."""
+    ids = texts if isinstance(texts, dict) else dict.fromkeys(texts, "")
+    counts = Counter(term for text in texts if (term := name(tokens(text))))
+    return {term: Name(counts[term], id_) for text, id_ in ids.items() if (term := name(tokens(text)))}
 
 
 def indexed(path, *segments, korean_morphemes=False, row_postings=ROW_POSTINGS):

@@ -172,6 +172,15 @@ def names_within(terms: Sequence[str]) -> list[str]:
     return [_PAIR.join([*words[i:j], ""]) for i in starts for j in range(i + 1, min(i + MAX_NAME, len(words)) + 1)]
 
 
+def leading_to(name: str, id_: str) -> str:
+    """A name as one further term with the id of the section that it leads to: they begin with `leading_to(name, "")`.
+
+    >>> leading_to(name(["result", "columns"]), "resultset")
+    'result _ columns _ #resultset'
+    """
+    return f"{name}#{id_}"
+
+
 def is_name(term: str) -> bool:
     """Whether a term is a `name`."""
     return term.endswith(_PAIR)

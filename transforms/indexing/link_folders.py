@@ -1,24 +1,33 @@
 """Writes the link data of an index segment: the anchors of the links to its documents, and their link rank.
 
 A segment is written before most of the links to its pages are found, and never changes. So link data has a folder of
-its own: `postings` and `forms` of the field `anchors`, which has the names of sections as further terms, and `docs`
-with `length_anchors` and `link_rank`, a row for each document of the segment, in its order. The newest folder of a
-segment is used.
+its own: `postings` and `forms` of the field `anchors`, which has the names of sections as further terms, alone and
+with the id that they lead to, and `docs` with `length_anchors` and `link_rank`, a row for each document of the segment,
+in its order. The newest folder of a segment is used.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from ..tables.table_files import TableFile
+from . import analysis
 from .invert import Inverted, invert
 from .segment_files import write_opening
 from .write_segment import DOCS, ROW_POSTINGS, with_classes, with_lengths, write_terms
 
 MERGED = "merged"
 """The name of the link folders that a merge writes."""
+
+
+class Name(NamedTuple):
+    """What links call a section of a document."""
+
+    hosts: int  # that use it
+    id: str  # of the section, or ""
 
 
 def links_folder(segment: str, name: str) -> str:
@@ -33,18 +42,31 @@ def write_links(
     anchors: Sequence[Sequence[str]],
     link_ranks: npt.NDArray[np.float64],
     row_postings: int = ROW_POSTINGS,
-    names: Sequence[Sequence[str]] = (),
+    names: Sequence[Mapping[str, Name]] = (),
 ) -> list[TableFile]:
     """Write the link data of the documents of a segment, given in its order, and return the files.
 
     `anchors` has the anchor texts of each document, one for each host that uses it, and `names` those of its sections,
-    as terms (`analysis.name`); `link_ranks` are relative to the mean of all pages.
+    by their terms (`analysis.name`); `link_ranks` are relative to the mean of all pages.
     """
-    terms = [[(0, term) for term in of_document] for of_document in names]
-    further = {"anchors": with_classes(terms, languages)} if names else None
+    further = {"anchors": _terms_of(names, languages)} if names else None
     index = invert({"anchors": ["\n".join(texts) for texts in anchors]}, None, further)
     docs = with_lengths(pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index)
     return write_link_index(root, folder, languages, [index], docs, row_postings)
+
+
+def _terms_of(names: Sequence[Mapping[str, Name]], languages: Sequence[str | None]) -> list[list[tuple[int, str]]]:
+    """The further terms of each document: its names, as often as hosts use them, and each with the id once."""
+    found = list[list[tuple[int, str]]]()
+    classes = with_classes([[(0, term) for term in of_document] for of_document in names], languages)
+    for of_document, given in zip(classes, names, strict=True):
+        ids, terms = dict[str, str](), list[str]()
+        for (_, term), name in zip(of_document, given.values(), strict=True):
+            terms += [term] * name.hosts
+            ids.setdefault(term, name.id)  # of several names with the same stems, the first
+        terms += [analysis.leading_to(term, id_) for term, id_ in ids.items() if id_]
+        found.append([(0, term) for term in terms])
+    return found
 
 
 def write_link_index(

@@ -14,6 +14,7 @@ from ..indexing import analysis
 from ..tables.schemas import RANKS
 from .endorsements import Pages, sorted_codes
 from .pagerank import Longs
+from .words_around import with_words_around, without_words_around
 
 MAX_TARGETS = 3
 """The most targets of an anchor on one host; one with more, such as "Next", describes none of them."""
@@ -39,13 +40,14 @@ COUNTED = ["is_section", "target", "fragment", "anchor", "hosts"]
 
 _KEY = ["host", "folded", "target", "fragment"]
 _OF_KEY = ["is_section", "is_own"]
-_TEXTS = ("folded", "anchor", "fragment")
+_TEXTS = ("folded", "around", "anchor", "fragment")
 
 
 class Votes(NamedTuple):
     """Votes: a row for each `host`, `folded` anchor, `target` and `fragment`; `anchor` is one of its spellings.
 
-    `fragment` is that of a section of the target, or "" for the page as a whole.
+    `fragment` is that of a section of the target, or "" for the page as a whole. Words around other anchors are votes
+    without `anchor` (`with_words_around`).
     """
 
     rows: pa.Table  # _TEXTS are numbers below; `is_section`: there is a fragment; `is_own`: of the target's own host
@@ -55,7 +57,8 @@ class Votes(NamedTuple):
 
     def spelled(self, rows: pa.Table) -> pa.Table:
         """Some of the rows, or what is counted of them, with strings."""
-        for name, texts in zip(_TEXTS, (self.folded, self.anchors, self.fragments), strict=True):
+        arrays = (self.folded, self.folded, self.anchors, self.fragments)
+        for name, texts in zip(_TEXTS, arrays, strict=True):
             if name in rows.column_names:
                 rows = rows.set_column(rows.column_names.index(name), name, texts.take(rows[name]))
         return rows
@@ -91,7 +94,8 @@ def votes_of(links: pa.Table, pages: Pages) -> Votes:
     columns = {"folded": folded_codes[codes], "fragment": fragment_codes, "anchor": codes, "is_section": is_section}
     table = pa.table(columns | {column: links[column] for column in ("host", "target", "is_own")})
     votes = table.filter(pa.array(chosen)).group_by([*_KEY, *_OF_KEY]).aggregate([("anchor", "min")])
-    return Votes(votes.rename_columns([*_KEY, *_OF_KEY, "anchor"]), folded, anchors, fragments)
+    rows, folded = with_words_around(votes.rename_columns([*_KEY, *_OF_KEY, "anchor"]), folded)
+    return Votes(rows, folded, anchors, fragments)
 
 
 def is_direction(folded: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -117,9 +121,10 @@ def keep_specific(votes: pa.Table) -> pa.Table:
 def count_votes(votes: pa.Table) -> pa.Table:
     """COUNTED: the number of hosts that use an anchor for a page or section. Needs all votes for these targets.
 
+    An anchor that repeats another with words around does not count if these words are not specific either.
     Sorted: pages first, by target, then by hosts, most first; of equally many, those with the target's own first.
     """
-    counted = _limited(votes).group_by(["is_section", "target", "fragment", "folded"])
+    counted = _limited(without_words_around(votes)).group_by(["is_section", "target", "fragment", "folded"])
     counted = counted.aggregate([("anchor", "min"), ([], "count_all"), ("is_own", "any")])
     counted = counted.rename_columns({"anchor_min": "anchor", "count_all": "hosts"})
     order = [

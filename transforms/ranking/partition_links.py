@@ -51,6 +51,7 @@ _VOTES = pa.schema(
         ("is_section", pa.bool_()),
         ("is_own", pa.bool_()),
         ("anchor", pa.string()),
+        ("around", pa.string()),
         ("partition", pa.int64()),
     ]
 )

@@ -1,13 +1,13 @@
 """Writes the results of ranking: the tables `ranks` and `host_ranks`, and the link data of index segments."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from ..indexing import analysis
-from ..indexing.link_folders import write_links
+from ..indexing.link_folders import Name, write_links
 from ..indexing.write_segment import DOCS
 from ..tables.schemas import HOST_RANKS, RANKS
 from ..tables.table_files import TableFile, TableWriter, open_parquet
@@ -86,16 +86,16 @@ def add_links(root: str, segment: str, folder: str, links: pa.Table) -> list[Tab
     return write_links(root, folder, languages, anchors, links["link_rank"].to_numpy(), names=names)
 
 
-def _terms_of(names: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The names of the sections of a page as terms, each as often as hosts use it for one of them.
+def _terms_of(names: Iterable[Mapping[str, Any]]) -> dict[str, Name]:
+    """The names of the sections of a page by their terms, each of the section that most hosts use it for.
 
-    Of several sections, that of the most hosts counts: a host that calls three sections alike has one vote.
+    So a host that calls three sections alike has one vote. The page's own host comes first, as in `names`.
     """
-    hosts = dict[str, int]()
+    found = dict[str, Name]()
     for row in names:
         if term := analysis.name(analysis.tokens(row["anchor"])):
-            hosts[term] = max(hosts.get(term, 0), row["hosts"])
-    return [term for term, count in hosts.items() for _ in range(count)]
+            found.setdefault(term, Name(row["hosts"], row["fragment"]))
+    return found
 
 
 def doc_keys(root: str, segment: str) -> pa.ChunkedArray:
