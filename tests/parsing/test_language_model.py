@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from beamtrawl.transforms.language_model import copy_name, load
 
@@ -17,6 +18,7 @@ TEXTS = [
     "",
     "1234 5678",
 ]
+BYTES = [bytes([first, 0x80 | last]) * 50 for first in (0xC3, 0xD0, 0xDF) for last in (0, 0x1F, 0x3F)]
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +34,13 @@ def test_a_copy_answers_as_the_model_does(folder: Path) -> None:
     model, copy = load(LANGUAGES, None), load(LANGUAGES, folder)
     assert [copy.rank(text) for text in TEXTS] == [model.rank(text) for text in TEXTS]
     assert [copy.classify(text)[0] for text in TEXTS[:4]] == ["de", "en", "ja", "ru"]
+
+
+def test_a_copy_answers_as_the_package_does(folder: Path) -> None:
+    packaged, copy = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True), load(LANGUAGES, folder)
+    packaged.set_languages(LANGUAGES)
+    for text in [*TEXTS, " ".join(TEXTS), "\0" * 9, "ß " * 99, "the" * 2_000, *map(bytes.decode, BYTES)]:
+        assert dict(copy.rank(text)) == pytest.approx(dict(packaged.rank(text)), rel=1e-4), text
 
 
 def flip(path: Path) -> None:

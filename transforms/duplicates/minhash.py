@@ -33,12 +33,9 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 _INVERSE = np.uint64(pow(int(_ODD), -1, 1 << 64))
 _EMPTY = ~np.uint64(0)
 
-_IN_WORD = np.zeros(256, np.bool_)
-_IN_WORD[np.frombuffer(b"abcdefghijklmnopqrstuvwxyz0123456789_", np.uint8)] = True
-_IN_WORD[0x80:] = True
+_LETTERS = bytes(b if b > 127 or chr(b) in "abcdefghijklmnopqrstuvwxyz0123456789_" else 0 for b in range(256))
 # The first bytes of U+3000 to U+DFFF: in Han, Kana and Hangul each character counts as a word.
-_BEGINS_WORD = np.zeros(256, np.bool_)
-_BEGINS_WORD[0xE3:0xEE] = True
+_FIRST_IDEOGRAPH, _IDEOGRAPHS = np.uint8(0xE3), np.uint8(0xEE - 0xE3)
 
 
 def signature(title: str, text: str) -> bytes | None:
@@ -78,16 +75,16 @@ _POWERS, _INVERSE_POWERS = _powers(_ODD), _powers(_INVERSE)
 
 def _words(text: str) -> Hashes:
     """A polynomial hash of the bytes of each word, with an odd base; it is independent of the word's position."""
-    data = np.frombuffer(text[:MAX_BYTES].lower().encode()[:MAX_BYTES], np.uint8)
-    in_word = _IN_WORD.take(data)
+    lowered = text[:MAX_BYTES].lower().encode()[:MAX_BYTES]
+    data = np.frombuffer(lowered.translate(_LETTERS), np.uint8)  # 0 between words
+    in_word = data != 0
     begins = in_word.copy()
     begins[1:] &= ~in_word[:-1]
-    begins |= _BEGINS_WORD.take(data)
+    begins |= data - _FIRST_IDEOGRAPH < _IDEOGRAPHS  # lower bytes wrap around
     starts = np.flatnonzero(begins)
     if not len(starts):
         return np.empty(0, np.uint64)
-    digits = data * in_word * _POWERS[: len(data)]
-    return _mix(np.add.reduceat(digits, starts) * _INVERSE_POWERS[starts])
+    return _mix(np.add.reduceat(data * _POWERS[: len(data)], starts) * _INVERSE_POWERS[starts])
 
 
 def _title_hash(title: str) -> np.uint64:
