@@ -25,7 +25,7 @@ LEFT_OUT = pytest.StashKey[Counter[str]]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--operations", type=int, default=200, help="commands beside a running crawl (test_beside.py)")
     parser.addoption("--faults", type=int, default=2, help="faults of each kind at each step; 0: all (test_faults.py)")
-    parser.addoption("--kills", type=int, default=8, help="kills of a process that fetches (test_killed_fetches.py)")
+    parser.addoption("--kills", type=int, default=6, help="kills of a process that fetches (test_killed_fetches.py)")
     parser.addoption("--short", action="store_true", help="leave out tests marked slow, and say at the end which")
 
 

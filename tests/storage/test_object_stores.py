@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.support.command_line import LOOPBACK, PROGRAM, Ran
+from tests.support.command_line import LOOPBACK, PROGRAM, Ran, in_one_process
 from tests.support.prerequisites import lacks
 from tests.support.web import Page, Web, html, slow
 
@@ -40,11 +40,15 @@ def site(seconds: float = 0.0) -> dict[str, Page]:
     return {path: slow(seconds, page) if seconds else page for path, page in {"/1": first, **others}.items()}
 
 
-def start(store: Store, *words: str, **environment: str) -> subprocess.Popen[str]:
+def environment(store: Store) -> dict[str, str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "GOOGLE_", "STORAGE_"))}
+    return clean | store.environment
+
+
+def start(store: Store, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [*PROGRAM, *words],
-        env=clean | store.environment | environment,
+        env=environment(store),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -57,8 +61,8 @@ def ran(process: subprocess.Popen[str]) -> Ran:
     return Ran(process.returncode, out, err)
 
 
-def run(store: Store, *words: str, **environment: str) -> Ran:
-    return ran(start(store, *words, **environment))
+def run(store: Store, *words: str) -> Ran:
+    return ran(start(store, *words))
 
 
 def answer(store: Store, *words: str) -> str:
@@ -67,32 +71,26 @@ def answer(store: Store, *words: str) -> str:
     return out
 
 
-def failure(store: Store, *words: str, **environment: str) -> str:
-    code, out, err = run(store, *words, **environment)
-    assert (code, out, err.count("\n")) == (1, "", 1), err
-    return err
-
-
 def crawl_words(directory: str, web: Web, *more: str) -> list[str]:
     return ["crawl", directory, *LOOPBACK, "--seed", web.url("site.test", "/1"), *more]
 
 
-def counts(store: Store, directory: str) -> dict[str, int]:
-    query = "SELECT count(*) AS visits, count(DISTINCT url) AS urls FROM visits WHERE outcome = 'fetched'"
-    return dict(json.loads(answer(store, "sql", directory, query, "--json"))[0])
+COUNT = "SELECT count(*) AS visits, count(DISTINCT url) AS urls FROM visits WHERE outcome = 'fetched'"
+
+
+def counts(answered: str) -> dict[str, int]:
+    """What the program answers to COUNT as JSON."""
+    return dict(json.loads(answered)[0])
 
 
 def test_every_command(store: Store) -> None:
     directory = f"{store.root}/a folder/crawl"
     with Web({"site.test": site()}) as web:
-        code, _, err = run(store, *crawl_words(directory, web, "--rounds", "1"))
-        assert code == 0, err
-        store.requests.clear()
-        code, _, err = run(store, *crawl_words(directory, web))
-        assert code == 0, err
-        print(f"{store.root}: the rest of the crawl, two rounds, in {dict(store.requests)} requests")
+        commands = [crawl_words(directory, web, "--rounds", "1"), crawl_words(directory, web)]
+        for ended in in_one_process(commands, environment(store)):
+            assert ended.code == 0, ended.err
         unseen = web.url("site.test", "/new")
-    assert counts(store, directory) == {"visits": PAGES - 1, "urls": PAGES - 1}
+    # Each in a process of its own, whose end may find reads under way.
     store.requests.clear()
     assert json.loads(answer(store, "search", directory, "lighthouses", "--json"))["total"] == PAGES - 1
     print(f"{store.root}: a search in {dict(store.requests)} requests")
@@ -100,13 +98,13 @@ def test_every_command(store: Store) -> None:
     assert json.loads(answer(store, "status", directory, "--json"))["outcomes"]["fetched"] == PAGES - 1
     print(f"{store.root}: status in {dict(store.requests)} requests")
     assert serves(store, directory)
-    answer(store, "check", "crawl", directory)
-    assert run(store, "seeds", "add", directory, unseen).code == 0
-    assert run(store, "compact", directory).code == 0
-    assert run(store, "clean", directory).code == 0
-    answer(store, "check", "crawl", directory)
-    assert json.loads(answer(store, "search", directory, "lighthouses", "--json"))["total"] == PAGES - 1
-    assert counts(store, directory) == {"visits": PAGES - 1, "urls": PAGES - 1}
+    query, check = ["sql", directory, COUNT, "--json"], ["check", "crawl", directory]
+    writing = [["seeds", "add", directory, unseen], ["compact", directory], ["clean", directory]]
+    commands = [query, check, *writing, check, ["search", directory, "lighthouses", "--json"], query]
+    before, *others, found, after = in_one_process(commands, environment(store))
+    assert [ended for ended in (before, *others, found, after) if ended.code] == []
+    assert json.loads(found.out)["total"] == PAGES - 1
+    assert counts(before.out) == counts(after.out) == {"visits": PAGES - 1, "urls": PAGES - 1}
 
 
 def serves(store: Store, directory: str) -> bool:
@@ -128,7 +126,7 @@ def test_of_two_crawls_at_once_one_refuses(store: Store) -> None:
         first, second = sorted((ran(process) for process in both), key=lambda ended: ended.code)
     assert (first.code, second.code) == (0, 1), second.err
     assert "is in use by process" in second.err or "was taken by another process just now" in second.err
-    assert counts(store, directory) == {"visits": PAGES - 1, "urls": PAGES - 1}
+    assert counts(answer(store, "sql", directory, COUNT, "--json")) == {"visits": PAGES - 1, "urls": PAGES - 1}
 
 
 def test_status_beside_a_running_crawl(store: Store) -> None:
@@ -153,8 +151,10 @@ def test_kill_and_resume(store: Store) -> None:
             ran(process)
         code, _, err = run(store, *crawl_words(directory, web))
         assert code == 0, err
-    assert counts(store, directory) == {"visits": PAGES - 1, "urls": PAGES - 1}
-    answer(store, "check", "crawl", directory)
+    commands = [["sql", directory, COUNT, "--json"], ["check", "crawl", directory]]
+    counted, checked = in_one_process(commands, environment(store))
+    assert counts(counted.out) == {"visits": PAGES - 1, "urls": PAGES - 1}
+    assert (checked.code, checked.err) == (0, "")
 
 
 def _wait(happened: Callable[[], bool]) -> None:
@@ -167,8 +167,10 @@ def _wait(happened: Callable[[], bool]) -> None:
 def test_a_missing_bucket(store: Store) -> None:
     directory = store.root.replace("crawls", "elsewhere")
     with Web({"site.test": site()}) as web:
-        for words in (["status", directory], ["search", directory, "x"], crawl_words(f"{directory}/crawl", web)):
-            assert f"there is no bucket {directory}; create it, or name another one" in failure(store, *words)
+        commands = [["status", directory], ["search", directory, "x"], crawl_words(f"{directory}/crawl", web)]
+        for code, out, err in in_one_process(commands, environment(store)):
+            assert (code, out, err.count("\n")) == (1, "", 1), err
+            assert f"there is no bucket {directory}; create it, or name another one" in err
 
 
 def test_a_store_that_goes_away_in_the_middle(store: Store) -> None:
