@@ -167,8 +167,9 @@ def _wait(happened: Callable[[], bool]) -> None:
 def test_a_missing_bucket(store: Store) -> None:
     directory = store.root.replace("crawls", "elsewhere")
     with Web({"site.test": site()}) as web:
-        commands = [["status", directory], ["search", directory, "x"], crawl_words(f"{directory}/crawl", web)]
-        for code, out, err in in_one_process(commands, environment(store)):
+        commands = [["status", directory], ["search", directory, "x"]]
+        crawled = run(store, *crawl_words(f"{directory}/crawl", web))
+        for code, out, err in (*in_one_process(commands, environment(store)), crawled):
             assert (code, out, err.count("\n")) == (1, "", 1), err
             assert f"there is no bucket {directory}; create it, or name another one" in err
 
