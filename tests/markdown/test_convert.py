@@ -69,9 +69,10 @@ CASES = {
     ),
     "a layout": ("<table><tr><td><h2>a</h2><td>b<tr><td>c<td>d</table>", "## a\n\nb\n\nc\n\nd"),
     "text that looks like markup": (
-        "<p># a</p><p>1. b</p><p>&lt;b&gt;*c*&lt;/b&gt; &amp;lt; `d` _e_ snake_case</p>"
+        "<p># a</p><p>1. b</p><p>2) g</p><p>&lt;b&gt;*c*&lt;/b&gt; &amp;lt; `d` _e_ snake_case</p>"
         "<p>&lt;<i>b</i>&gt; ~~x~~</p><p>===</p>",
-        "\\# a\n\n1\\. b\n\n\\<b>\\*c\\*\\</b> \\&lt; \\`d\\` \\_e\\_ snake_case\n\n\\<*b*> \\~\\~x\\~\\~\n\n\\===",
+        "\\# a\n\n1\\. b\n\n2\\) g\n\n\\<b>\\*c\\*\\</b> \\&lt; \\`d\\` \\_e\\_ snake_case"
+        "\n\n\\<*b*> \\~\\~x\\~\\~\n\n\\===",
     ),
     "what is left out": (
         "<nav>n</nav><header><p>Site</p><h1>T</h1></header><p>A sentence.</p>"
