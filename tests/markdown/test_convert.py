@@ -74,6 +74,7 @@ CASES = {
         "\\# a\n\n1\\. b\n\n2\\) g\n\n\\<b>\\*c\\*\\</b> \\&lt; \\`d\\` \\_e\\_ snake_case"
         "\n\n\\<*b*> \\~\\~x\\~\\~\n\n\\===",
     ),
+    "a text that another goes on with": ("<p>a &amp;lt<span>; b</span></p>", "a \\&lt; b"),
     "what is left out": (
         "<nav>n</nav><header><p>Site</p><h1>T</h1></header><p>A sentence.</p>"
         "<aside>a</aside><script>s</script><footer>f</footer>",
