@@ -44,7 +44,8 @@ json.dump([beamtrawl(*words) for words in json.load(sys.stdin)], sys.stdout)
 
 def in_one_process(commands: Sequence[Sequence[object]], environment: Mapping[str, str]) -> list[Ran]:
     """Run commands one after the other in a process of their own: its start costs as much as many small commands."""
-    known = {**environment, "PYTHONPATH": os.pathsep.join([str(_ROOT), environment.get("PYTHONPATH", "")])}
+    folders = [str(_ROOT), environment.get("PYTHONPATH", "")]
+    known = {**environment, "PYTHONPATH": os.pathsep.join(filter(None, folders))}
     given = json.dumps([list(map(str, words)) for words in commands])
     words = [sys.executable, "-P", "-c", _EACH]
     ran = subprocess.run(words, env=known, input=given, capture_output=True, text=True, check=False)
