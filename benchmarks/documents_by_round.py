@@ -3,7 +3,7 @@
     python benchmarks/documents_by_round.py
     python benchmarks/documents_by_round.py --sites forum wiki --share 10
 
-The sites are those of tests/traps/test_documents_by_round.py, which runs at a fifteenth of their size. README.md has
+The sites are those of tests/traps/test_documents_by_round.py, which runs at a thirtieth of their size. README.md has
 the results. Exit code 1 if a site loses or holds a page, or needs more than three rounds more than the walk.
 """
 

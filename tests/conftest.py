@@ -1,4 +1,7 @@
-"""Settings of all tests, and the choice of the short run: `--short` leaves out what is marked `slow(category)`."""
+"""Settings of all tests, and the choice of the short run.
+
+`--short` leaves out what is marked `slow(category)`, and draws 40 examples of a property that sets no number, not 100.
+"""
 
 import signal
 from collections import Counter
@@ -10,6 +13,7 @@ from beamtrawl.runners.process.garbage import collect_rarely
 
 # A slow machine is no failure: examples have no deadline of their own.
 settings.register_profile("beamtrawl", deadline=None)
+settings.register_profile("short", settings.get_profile("beamtrawl"), max_examples=40)
 settings.load_profile("beamtrawl")
 
 collect_rarely()  # as the program does: crawls in this process build pipelines of many objects without cycles
@@ -25,8 +29,13 @@ LEFT_OUT = pytest.StashKey[Counter[str]]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--operations", type=int, default=200, help="commands beside a running crawl (test_beside.py)")
     parser.addoption("--faults", type=int, default=2, help="faults of each kind at each step; 0: all (test_faults.py)")
-    parser.addoption("--kills", type=int, default=8, help="kills of a process that fetches (test_killed_fetches.py)")
+    parser.addoption("--kills", type=int, default=6, help="kills of a process that fetches (test_killed_fetches.py)")
     parser.addoption("--short", action="store_true", help="leave out tests marked slow, and say at the end which")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--short"):
+        settings.load_profile("short")
 
 
 @pytest.hookimpl(trylast=True)  # of what -k and -m have chosen

@@ -43,7 +43,7 @@ def test_entry_points_load_what_they_name() -> None:
 
 
 # Crawls with the checkout as the first folder of sys.path, and prints the names of the modules that come from there:
-# those of the driver, and those of a worker process.
+# those of the driver, and those of a worker process. What an environment in the checkout (.venv) has does not count.
 PROGRAM = """
 import json, os, sys
 import apache_beam as beam
@@ -53,6 +53,7 @@ from beamtrawl.runners.engines.direct import DirectEngine
 def from_checkout(root, _=None):
     files = ((name, getattr(module, "__file__", None)) for name, module in list(sys.modules.items()))
     ours = ((name, file) for name, file in files if file and file.startswith(root + os.sep))
+    ours = ((name, file) for name, file in ours if not file.startswith(sys.prefix + os.sep))
     return [[name, file] for name, file in ours if name not in ("__main__", "__mp_main__")]  # the program itself
 
 assert sys.path[0] == "" and os.path.isdir("transforms")

@@ -13,7 +13,7 @@ import pytest
 
 import beamtrawl
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
-from beamtrawl.transforms.sql import query
+from beamtrawl.transforms.sql import open_tables
 from beamtrawl.transforms.sql_views import SNAPSHOTS
 from beamtrawl.transforms.tables.schemas import TABLES
 from tests.support import stores
@@ -22,19 +22,21 @@ from tests.support.web import Web
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_each_table_has_the_rows_that_sql_shows(crawl: beamtrawl.Crawl, name: str) -> None:
-    table: beamtrawl.Table = getattr(crawl, name)
-    found = table.to_arrow()
-    names, rows = query(CrawlDir(crawl.directory), f"SELECT * FROM {name}")
-    assert found.schema.equals(TABLES[name])
-    assert table.columns == names
-    assert len(table) == found.num_rows == len(rows)
-    key = (SNAPSHOTS.get(name) or names[0]).split(", ")
-    places = [names.index(column) for column in key]
-    assert sorted(tuple(row[column] for column in key) for row in found.to_pylist()) == sorted(
-        tuple(row[place] for place in places) for row in rows
-    )
+def test_each_table_has_the_rows_that_sql_shows(crawl: beamtrawl.Crawl) -> None:
+    directory = CrawlDir(crawl.directory)
+    with open_tables(directory, directory.manifests(), TABLES) as connection:
+        for name in TABLES:
+            table: beamtrawl.Table = getattr(crawl, name)
+            found, shown = table.to_arrow(), connection.sql(f"SELECT * FROM {name}")
+            names, rows = shown.columns, shown.fetchall()
+            assert found.schema.equals(TABLES[name])
+            assert table.columns == names
+            assert len(table) == found.num_rows == len(rows), name
+            key = (SNAPSHOTS.get(name) or names[0]).split(", ")
+            places = [names.index(column) for column in key]
+            assert sorted(tuple(row[column] for column in key) for row in found.to_pylist()) == sorted(
+                tuple(row[place] for place in places) for row in rows
+            ), name
 
 
 def test_a_crawl_has_a_property_for_each_table_and_no_other() -> None:

@@ -86,17 +86,17 @@ def test_exit_codes_are_documented(tmp_path: Path) -> None:
     assert beamtrawl("status").code == 2  # 3: test_alarms; 130: test_cli
 
 
-def script(shell: str, folder: Path) -> Path:
-    if not shutil.which(shell):
-        lacks(shell)
-    file = folder / f"beamtrawl.{shell}"
-    file.write_text(beamtrawl("completion", shell).out)
+@pytest.fixture(scope="module", params=SHELLS)
+def script(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not shutil.which(request.param):
+        lacks(request.param)
+    file = tmp_path_factory.mktemp("completion") / f"beamtrawl.{request.param}"
+    file.write_text(beamtrawl("completion", request.param).out)
     return file
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_the_script_of_a_shell_is_valid(shell: str, tmp_path: Path) -> None:
-    subprocess.run([shell, "-n", script(shell, tmp_path)], check=True)
+def test_the_script_of_a_shell_is_valid(script: Path) -> None:
+    subprocess.run([script.suffix[1:], "-n", script], check=True)
 
 
 # the words before the cursor, the words that complete the last one
@@ -110,18 +110,20 @@ COMPLETED = {
 }
 
 
-@pytest.mark.parametrize(("typed", "words"), COMPLETED.values(), ids=COMPLETED)
-def test_bash_completes(typed: str, words: list[str], tmp_path: Path) -> None:
-    asked = (
-        f"source {script('bash', tmp_path)}; COMP_WORDS=({typed}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1));"
-        f" $(complete -p beamtrawl | sed 's/.*-F \\([^ ]*\\).*/\\1/'); printf '%s\\n' \"${{COMPREPLY[@]}}\""
-    )
-    found = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True).stdout
-    assert sorted(word.strip() for word in found.splitlines()) == words
+# how a shell is asked: it reads lines as those of COMPLETED, and writes a line for each
+ASK = {
+    "bash": r"""source {script}; completer=$(complete -p beamtrawl | sed 's/.*-F \([^ ]*\).*/\1/')
+        while read -ra COMP_WORDS; do
+            COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); COMPREPLY=(); $completer; echo "${{COMPREPLY[*]}}"
+        done""",
+    "fish": r"""source {script}; while read typed; complete -C $typed | cut -f 1 | string join ' '; end; true""",
+}
 
 
-@pytest.mark.parametrize(("typed", "words"), COMPLETED.values(), ids=COMPLETED)
-def test_fish_completes(typed: str, words: list[str], tmp_path: Path) -> None:
-    asked = f"source {script('fish', tmp_path)}; complete -C {shlex.quote(typed)}"
-    found = subprocess.run(["fish", "--no-config", "-c", asked], capture_output=True, text=True, check=True).stdout
-    assert sorted(line.split("\t")[0] for line in found.splitlines()) == words
+@pytest.mark.parametrize("script", ASK, indirect=True)
+def test_a_shell_completes(script: Path) -> None:
+    shell, typed = script.suffix[1:], "".join(f"{words}\n" for words, _ in COMPLETED.values())
+    words = [shell, "-c", ASK[shell].format(script=shlex.quote(str(script)))]
+    ran = subprocess.run(words, input=typed, capture_output=True, text=True, check=True)
+    found = [sorted(line.split()) for line in ran.stdout.splitlines()]
+    assert dict(zip(COMPLETED, found, strict=True)) == {name: expected for name, (_, expected) in COMPLETED.items()}

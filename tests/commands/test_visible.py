@@ -8,7 +8,9 @@ import pty
 import re
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from hypothesis import given
@@ -114,7 +116,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, st
         url = web.url("a.test")
         seeds = ("--seed", url, "--seed", f"{url}new\x1b[2J\u202e")
         robot = ("--robot", "Robot/1", "--contact", "a@b.test")
-        assert_safe(piped("crawl", directory, *seeds, *robot, "--rounds", "3", *LOOPBACK))
+        assert_safe(in_this_process("crawl", directory, *seeds, *robot, "--rounds", "3", *LOOPBACK))
         yield directory, url
 
 
@@ -128,17 +130,34 @@ def piped(*words: object, code: int = 0) -> str:
 
 def in_this_process(*words: object, code: int = 0) -> str:
     """All that a command writes to streams as the program makes them, when they are no terminal."""
-    streams = [VisibleStream(io.BytesIO(), encoding="utf-8", errors="backslashreplace") for _ in range(2)]
-    with contextlib.redirect_stdout(streams[0]), contextlib.redirect_stderr(streams[1]):
-        returned = run([str(word) for word in words])
-    found = "".join(_written(stream) for stream in streams)
+    written = [io.BytesIO(), io.BytesIO()]
+    returned = _run(words, *written)
+    found = b"".join(stream.getvalue() for stream in written).decode()
     assert returned == code, found
     return found
 
 
-def _written(stream: VisibleStream) -> str:
-    stream.flush()
-    return stream.detach().getvalue().decode()  # type: ignore[attr-defined]  # of a BytesIO
+def _run(words: tuple[object, ...], out: BinaryIO, err: BinaryIO) -> int:
+    """The exit code of a command in this process, whose streams are as the program makes them."""
+    out, err = (VisibleStream(stream, encoding="utf-8", errors="backslashreplace") for stream in (out, err))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        returned = run([str(word) for word in words])
+    for stream in (out, err):
+        stream.flush()
+        stream.detach()
+    return returned
+
+
+def on_this_terminal(*words: object, code: int = 0) -> str:
+    """All that a command in this process writes to a terminal, with the line ends of the program."""
+    end, own = pty.openpty()
+    with ThreadPoolExecutor(1) as pool:
+        shown = pool.submit(_read_to_the_end, end)
+        with os.fdopen(own, "wb", 0) as terminal:
+            returned = _run(words, terminal, terminal)
+        found = shown.result()
+    assert returned == code, found
+    return found
 
 
 def on_a_terminal(*words: object, code: int = 0) -> str:
@@ -146,6 +165,13 @@ def on_a_terminal(*words: object, code: int = 0) -> str:
     end, own = pty.openpty()
     process = subprocess.Popen([*PROGRAM, *map(str, words)], stdin=own, stdout=own, stderr=own)
     os.close(own)
+    found = _read_to_the_end(end)
+    assert process.wait(120) == code, found
+    return found
+
+
+def _read_to_the_end(end: int) -> str:
+    """What a terminal gets until the other end is closed."""
     found = b""
     try:
         while data := os.read(end, 65_536):
@@ -154,7 +180,6 @@ def on_a_terminal(*words: object, code: int = 0) -> str:
         pass
     finally:
         os.close(end)
-    assert process.wait(120) == code, found
     return found.decode().replace("\r\n", "\n")
 
 
@@ -224,15 +249,17 @@ def test_no_command_passes_on_to_a_pipe_what_a_terminal_acts_on(crawled: tuple[P
     assert_safe(in_this_process(*words_of(name, *crawled), code=FAIL.get(name, 0)))
 
 
-@pytest.mark.parametrize("name", ["search", "status", "sql error", "no option"])
+@pytest.mark.parametrize("name", ["search", "sql error", "no option"])
 def test_the_streams_of_the_program_are_such(crawled: tuple[Path, str], name: str) -> None:
-    assert_safe(piped(*words_of(name, *crawled), code=FAIL.get(name, 0)))
+    words, code = words_of(name, *crawled), FAIL.get(name, 0)
+    assert_safe(piped(*words, code=code))
+    assert_safe(OWN.sub("", on_a_terminal(*words, code=code)))
 
 
 @pytest.mark.parametrize("name", [*ON_A_TERMINAL, *OTHERS])
 def test_no_command_passes_it_on_to_a_terminal(crawled: tuple[Path, str], name: str) -> None:
     code = 2 if name == "report" else FAIL.get(name, 0)  # HTML is refused on a terminal
-    assert_safe(OWN.sub("", on_a_terminal(*words_of(name, *crawled), code=code)))
+    assert_safe(OWN.sub("", on_this_terminal(*words_of(name, *crawled), code=code)))
 
 
 def words_of(name: str, directory: Path, url: str) -> list[str]:
@@ -242,12 +269,13 @@ def words_of(name: str, directory: Path, url: str) -> list[str]:
 
 def test_an_export_to_a_terminal_is_visible_and_to_a_pipe_exact(crawled: tuple[Path, str]) -> None:
     words = ["export", "documents", crawled[0], "-", "--format", "csv"]
-    assert_safe(on_a_terminal(*words))
-    assert "pay\u202efdp.exe" in piped(*words)
+    assert_safe(on_this_terminal(*words))
+    assert "pay\u202efdp.exe" in in_this_process(*words)
 
 
 def test_the_json_of_a_page_is_its_text(crawled: tuple[Path, str]) -> None:
-    rows = json.loads(piped("sql", crawled[0], f"SELECT title FROM documents WHERE url = '{crawled[1]}7'", "--json"))
+    query = f"SELECT title FROM documents WHERE url = '{crawled[1]}7'"
+    rows = json.loads(in_this_process("sql", crawled[0], query, "--json"))
     assert rows == [{"title": "harbour 7 pay\u202efdp.exe"}]
 
 

@@ -152,33 +152,50 @@ OPERATIONS = {
 }
 
 
-class Prepared(NamedTuple):
-    """Crawls in the states from which operations start, and what each operation leads to."""
+class Prepared:
+    """Crawls in the states from which operations start, and what each operation leads to, made when first needed."""
 
-    states: Mapping[str, Path]
-    after: Mapping[str, object]  # `Operation.contents` without a fault
-    visits: Mapping[str, Visit]  # of the fetch step, without a fault
-    completed: dict[str, object]  # `Operation.contents` after `complete`, by the rows before
+    def __init__(self, folder: Path, web: Web) -> None:
+        self._folder, self._seed = folder, web.url("a.test")
+        self._after: dict[str, object] = {}
+        self.completed: dict[str, object] = {}  # `Operation.contents` after `complete`, by the rows before
+
+    def state(self, name: str) -> Path:
+        path = self._folder / name
+        if path.exists():
+            return path
+        match name:
+            case "revisited":
+                crawl_changing_site(path)
+            case "updated":
+                crawl(path, [self._seed], rounds=2)
+            case "fetched":
+                shutil.copytree(self.state("updated"), path)
+                fetch(path)
+            case "waiting":
+                crawl(path, [self._seed], rounds=2, limits__max_pages_per_round=2)
+                seeds(path)
+        return path
+
+    def after(self, name: str) -> object:
+        """`Operation.contents` without a fault."""
+        if name not in self._after:
+            operation = OPERATIONS[name]
+            path = Path(shutil.copytree(self.state(operation.state), self._folder / f"after-{name}"))
+            operation.run(path)
+            operation.complete(path)
+            self._after[name] = operation.contents(path)
+        return self._after[name]
+
+    def visits(self) -> Mapping[str, Visit]:
+        """The visits of the fetch step, without a fault."""
+        return visits(self.state("fetched"))
 
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
-    folder = tmp_path_factory.mktemp("prepared")
     with Web(SITES) as web:
-        states = {name: folder / name for name in ("updated", "fetched", "waiting", "revisited")}
-        crawl_changing_site(states["revisited"])
-        crawl(states["updated"], [web.url("a.test")], rounds=2)
-        shutil.copytree(states["updated"], states["fetched"])
-        fetch(states["fetched"])
-        crawl(states["waiting"], [web.url("a.test")], rounds=2, limits__max_pages_per_round=2)
-        seeds(states["waiting"])
-        after = {}
-        for name, operation in OPERATIONS.items():
-            path = Path(shutil.copytree(states[operation.state], folder / f"after-{name}"))
-            operation.run(path)
-            operation.complete(path)
-            after[name] = operation.contents(path)
-        yield Prepared(states, after, visits(states["fetched"]), {})
+        yield Prepared(tmp_path_factory.mktemp("prepared"), web)
 
 
 def committed(path: Path) -> list[str]:
@@ -200,7 +217,7 @@ def attempt(operation: Operation, path: Path, disk: SimulatedDisk) -> None:
 
 def places(prepared: Prepared, name: str, kind: str, folder: Path) -> list[int]:
     """The numbers of the operations at which a fault of this kind makes a difference."""
-    path = Path(shutil.copytree(prepared.states[OPERATIONS[name].state], folder / "counted"))
+    path = Path(shutil.copytree(prepared.state(OPERATIONS[name].state), folder / "counted"))
     disk = SimulatedDisk(folder / "kept", Fault("none"), reads=kind == "error")
     attempt(OPERATIONS[name], path, disk)
     reading = set() if kind == "error" else {"exists", "open", "walk", "guard"}
@@ -224,7 +241,7 @@ def completed(prepared: Prepared, name: str, path: Path) -> object:
 def survives(prepared: Prepared, name: str, fault: Fault, folder: Path, seed: int | None = None) -> None:
     """Checks the crawl after a fault, and after the operation was run again."""
     operation = OPERATIONS[name]
-    path = Path(shutil.copytree(prepared.states[operation.state], folder / "crawl"))
+    path = Path(shutil.copytree(prepared.state(operation.state), folder / "crawl"))
     before = committed(path)
     disk = SimulatedDisk(folder / "kept", fault, seed, reads=fault.kind == "error")
     attempt(operation, path, disk)
@@ -238,10 +255,11 @@ def survives(prepared: Prepared, name: str, fault: Fault, folder: Path, seed: in
         operation.run(path)
     if name == "fetch":
         found = visits(path)
-        assert found.keys() == prepared.visits.keys(), context
+        expected = prepared.visits()
+        assert found.keys() == expected.keys(), context
         asked = {url: visit for url, visit in found.items() if visit.outcome != Outcome.DEFERRED}
-        assert asked == {url: prepared.visits[url] for url in asked}, context
-    assert completed(prepared, name, path) == prepared.after[name], context
+        assert asked == {url: expected[url] for url in asked}, context
+    assert completed(prepared, name, path) == prepared.after(name), context
     shutil.rmtree(folder)
 
 

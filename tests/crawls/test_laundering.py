@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,9 +22,7 @@ from beamtrawl.transforms.directory.table_runs import all_runs
 from beamtrawl.transforms.directory.verify import file_faults, promised_files
 from beamtrawl.transforms.indexing.merge_policy import ALL
 from beamtrawl.transforms.settings import render
-from beamtrawl.transforms.tables.damage import problem, require_whole, require_whole_once
-from beamtrawl.transforms.tables.schemas import TABLES
-from beamtrawl.transforms.tables.table_files import TableFile, TableWriter, read_groups, read_table
+from beamtrawl.transforms.tables.table_files import TableFile
 from tests.support.changing_site import crawl_changing_site
 from tests.support.command_line import beamtrawl, failure
 from tests.support.crawls import Silent, crawl, fetch, settings
@@ -160,16 +158,36 @@ DAMAGE: dict[str, tuple[Callable[[Path, TableFile], object], str]] = {
 }
 
 
-@pytest.mark.parametrize(("damage", "told"), DAMAGE.values(), ids=DAMAGE)
-def test_damage_of_all_kinds_is_told_and_not_merged(
-    copy: Path, damage: Callable[[Path, TableFile], object], told: str
-) -> None:
-    files = [file_of(copy, name) for name in ("links", "docs")]
-    for file in files:
-        damage(copy, file)
-    for lines in (merge_all(copy), faults_of(copy)):
-        assert len(lines) == 2
-        assert all(any(line.startswith(f"{file.path}: {told}") for line in lines) for file in files)
+def test_damage_of_all_kinds_is_told_and_not_merged(copy: Path) -> None:
+    """A kind a table, and none of these tables is read for another."""
+    tables = [name for name in OF_TABLES if name not in UNREAD]
+    damaged = {file_of(copy, name).path: kind for name, kind in zip(tables, DAMAGE, strict=False)}
+    assert {*damaged.values()} == DAMAGE.keys()
+    for name, (damage, _) in zip(tables, DAMAGE.values(), strict=False):
+        damage(copy, file_of(copy, name))
+    assert_told(merge_all(copy), damaged)
+    assert_told(faults_of(copy), damaged)
+
+
+def assert_told(lines: list[str], damaged: dict[str, str]) -> None:
+    """Each damaged file has a line, which says what is wrong with it, and no other has."""
+    assert len(lines) == len(damaged)
+    said = {line.partition(": ")[0]: line for line in lines}
+    for path, kind in damaged.items():
+        assert said[path].startswith(f"{path}: {DAMAGE[kind][1]}"), kind
+
+
+@pytest.mark.parametrize("kinds", [[*DAMAGE][start : start + 2] for start in range(0, len(DAMAGE), 2)], ids=", ".join)
+def test_damage_of_all_kinds_to_an_index_is_told_and_not_merged(copy: Path, kinds: list[str]) -> None:
+    told, damaged = list[str](), dict[str, str]()
+    for name, kind in zip(("docs", "links docs"), kinds, strict=False):
+        file = file_of(copy, name)
+        damaged[file.path] = kind
+        DAMAGE[kind][0](copy, file)
+    directory = CrawlDir(str(copy))
+    merge(directory, "", DirectEngine(1, []), ALL, Damage(directory, told.append))
+    assert_told(told, damaged)
+    assert_told(faults_of(copy), damaged)
 
 
 def test_a_crawl_goes_on_without_merging_a_damaged_file(tmp_path: Path) -> None:
@@ -241,61 +259,6 @@ def test_damaged_visits_stop_the_update_and_can_be_fetched_again(tmp_path: Path)
         (path / "manifests" / "000002-fetch.json").unlink()
         assert beamtrawl("crawl", path, "--workers", "1").code == 0
     assert beamtrawl("check", "crawl", path).code == 0
-
-
-@pytest.fixture
-def written(tmp_path: Path) -> TableFile:
-    writer = TableWriter(str(tmp_path), "documents", 1)
-    for start in (0, 50):
-        numbers = range(start, start + 50)
-        rows = [
-            {"url": f"http://a.test/{n}", "host": "a.test", "text": f"text {n}", "url_key": bytes(16)} for n in numbers
-        ]
-        writer.write_rows(rows)
-    file = writer.close()
-    assert file
-    return file
-
-
-def places(root: Path, file: TableFile) -> Iterator[tuple[int, bool]]:
-    """(place, whether it belongs to a page) of some bytes of a file, spread over it."""
-    footer = pq.read_metadata(root / file.path)
-    chunks = [footer.row_group(g).column(c) for g in range(footer.num_row_groups) for c in range(footer.num_columns)]
-    starts = [chunk.dictionary_page_offset or chunk.data_page_offset for chunk in chunks]
-    spans = [(start, start + chunk.total_compressed_size) for start, chunk in zip(starts, chunks, strict=True)]
-    for place in range(0, file.bytes, 31):
-        yield place, any(start <= place < end for start, end in spans)
-
-
-def test_a_flipped_bit_of_a_page_is_never_read_as_if_it_was_right(tmp_path: Path, written: TableFile) -> None:
-    schema, path = TABLES["documents"], tmp_path / written.path
-    right, data = read_table(str(tmp_path), [written.path], schema), path.read_bytes()
-    told = []
-    for place, is_of_page in places(tmp_path, written):
-        path.write_bytes(data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :])
-        assert problem(str(tmp_path), written)
-        if is_of_page:
-            try:
-                rows = read_table(str(tmp_path), [written.path], schema)
-            except CrawlDirError as error:
-                told.append(str(error))
-            else:
-                assert rows.equals(right)  # an unused part of a header
-    assert len(told) > 40
-    assert all(line.startswith(f"{written.path} cannot be read: ") for line in told)
-
-
-def test_files_are_compared_with_what_was_written(tmp_path: Path, written: TableFile) -> None:
-    root = str(tmp_path)
-    require_whole(root, [written])
-    require_whole_once(root, [written])
-    require_whole(root, [written._replace(checksum="")])  # of a version without checksums
-    assert sum(rows.num_rows for rows in read_groups(root, written)) == 100
-    flip(tmp_path / written.path)
-    for compare in (require_whole, require_whole_once):
-        with pytest.raises(CrawlDirError, match=rf"{written.path}: its checksum is .*; see what else is damaged"):
-            compare(root, [written])
-    require_whole_once(root, [written._replace(bytes=1 << 40)])  # too large to be read for a query
 
 
 def test_a_query_names_a_damaged_file_of_its_tables_only(copy: Path) -> None:

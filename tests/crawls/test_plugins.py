@@ -20,7 +20,7 @@ from beamtrawl.transforms.parsing.robots_meta import Directives
 from beamtrawl.transforms.parsing.source import Source
 from beamtrawl.transforms.politeness import downloaders
 from tests.support import plugins
-from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl, failure
+from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl, failure, in_one_process
 from tests.support.crawls import rows
 from tests.support.files import pdf, png
 from tests.support.web import Answer, Request, Web, html
@@ -134,27 +134,31 @@ def test_nothing_else_is_asked_for(crawled):
     }
 
 
-@pytest.mark.parametrize(
-    ("path", "rule"),
-    [
-        (
-            "/catch/2026-01",
-            'rejected by seasons: closed season: the URL filter "seasons" of scope.filters says: closed season',
-        ),
-        (
-            "/catch/all",
-            'rejected by seasons: error ValueError: the URL filter "seasons" of scope.filters says: error ValueError',
-        ),
-        ("/catch/2026-03", "not rejected"),
-    ],
-)
-def test_a_url_filter_is_explained(crawled, path, rule):
+def environment(directory: Path) -> dict[str, str]:
+    """In which the program has the package."""
+    return {**os.environ, "PYTHONPATH": str(directory.parent / "packages")}
+
+
+SEASONS, SAYS = "rejected by seasons: ", 'the URL filter "seasons" of scope.filters says:'
+# a path, what is said of it
+FILTERED = {
+    "/catch/2026-01": f"{SEASONS}closed season: {SAYS} closed season",
+    "/catch/all": f"{SEASONS}error ValueError: {SAYS} error ValueError",
+    "/catch/2026-03": "not rejected",
+}
+
+
+def test_a_url_filter_is_explained(crawled):
     directory, _ = crawled
-    url = documents(directory)["/"]["url"].removesuffix("/") + path
-    packages = {"PYTHONPATH": str(directory.parent / "packages")}
-    for words in (["explain", str(directory), url], ["check", "url", url, "--dir", str(directory)]):
-        ran = subprocess.run([*PROGRAM, *words], env=os.environ | packages, capture_output=True, text=True, check=True)
-        assert f"scope: {rule}" in ran.stdout.splitlines()
+    home = documents(directory)["/"]["url"].removesuffix("/")
+    commands = [
+        words
+        for path in FILTERED
+        for words in (["explain", directory, home + path], ["check", "url", home + path, "--dir", directory])
+    ]
+    for words, ran in zip(commands, in_one_process(commands, environment(directory)), strict=True):
+        (rule,) = [rule for path, rule in FILTERED.items() if home + path in words]
+        assert f"scope: {rule}" in ran.out.splitlines(), words
 
 
 def test_a_downloader_fetches_what_it_takes(crawled):
@@ -169,7 +173,6 @@ def test_a_scorer_multiplies_what_links_pass_on(crawled):
 
 
 def test_the_factors_of_a_url_in_the_frontier_are_explained(crawled, tmp_path):
-    environment = os.environ | {"PYTHONPATH": str(crawled[0].parent / "packages")}
     (tmp_path / "crawl.toml").write_text('[priority]\nscorers = ["herring"]\n')
     site = {
         "/": "<title>Home</title><a href=a>A</a><a href=b>B</a>",
@@ -177,21 +180,19 @@ def test_the_factors_of_a_url_in_the_frontier_are_explained(crawled, tmp_path):
         "/b": "<title>B</title><a href=x>More</a><a href=x?y rel=nofollow>No</a><a href=archive/z>Z</a>",
     }
 
-    def run(*words: str) -> str:
-        command = [*PROGRAM, words[0], str(tmp_path), *words[1:]]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-
     with Web({"a.test": site}) as web:
         base = web.url("a.test")
-        run("crawl", "--seed", base, "--rounds", "2", *LOOPBACK)
-    lines = run("explain", f"{base}x").splitlines()
+        urls = [f"{base}x", f"{base}archive/z", f"{base}x?y", base]
+        commands: list[list[object]] = [["crawl", tmp_path, "--seed", base, "--rounds", "2", *LOOPBACK]]
+        commands += [["explain", tmp_path, f"{base}x"], ["explain", tmp_path, *urls, "--json"]]
+        _, explained, several = in_one_process(commands, environment(crawled[0]))
+    lines = explained.out.splitlines()
     assert lines[0] == "waits in the frontier (new, not visited yet), due now: the next round may fetch it"
     assert [line for line in lines if line.startswith("  round 2: ")] == [
         f"  round 2: {base}a (a) 'The report', score times 5 (herring)",
         f"  round 2: {base}b (a) 'More', score times 1 (herring)",
     ]
-    urls = [f"{base}x", f"{base}archive/z", f"{base}x?y", base]
-    found = [json.loads(line) for line in run("explain", *urls, "--json").splitlines()]
+    found = [json.loads(line) for line in several.out.splitlines()]
     factors = [[one["factor"] for link in row["links"] for one in link.get("factors", ())] for row in found]
     assert factors == [[5, 1], [0.5], [], []]
     # of the score of a page, 0.85 of 0.85 / 2; /a passes it to one target, /b to two
@@ -254,36 +255,34 @@ def test_an_observer_that_fails_says_so_and_the_others_go_on():
     ]
 
 
-def export(directory: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    packages = {"PYTHONPATH": str(directory.parent / "packages")}
-    command = [*PROGRAM, "export", "titles", str(directory), *map(str, words)]
-    return subprocess.run(command, env=os.environ | packages, capture_output=True, text=True, check=False)
+# --where, what is said when the exporter fails
+FAILS = {
+    "true": "exporter \"titles\" failed: AttributeError: 'NoneType' object has no attribute 'strip'",
+    "false": "nothing to export: no row of documents matches, or the exporter read none",
+    "colour = 1": "--where colour = 1: ",
+}
 
 
-def test_an_exporter_writes_documents(crawled, tmp_path):
+def test_an_exporter_writes_documents_or_leaves_nothing_behind(crawled, tmp_path):
     directory, _ = crawled
-    ran = export(directory, tmp_path / "titles.tsv", "--where", "media_type = 'text/html' AND title < 'M'")
-    assert (ran.returncode, ran.stdout) == (0, f"2 documents: {tmp_path / 'titles.tsv'}\n"), ran.stderr
+    conditions = ["media_type = 'text/html' AND title < 'M'", *FAILS]
+    files = [tmp_path / str(number) / "titles.tsv" for number in range(len(conditions))]
+    for file in files:
+        file.parent.mkdir()
+    commands = [
+        ["export", "titles", directory, file, "--where", condition]
+        for file, condition in zip(files, conditions, strict=True)
+    ]
+    written, *failed = in_one_process(commands, environment(directory))
+    assert (written.code, written.out) == (0, f"2 documents: {files[0]}\n"), written.err
     found = documents(directory)
-    assert (tmp_path / "titles.tsv").read_text().splitlines() == [
+    assert files[0].read_text().splitlines() == [
         f"{found[path]['url']}\t{title}" for path, title in [("/", "Home"), ("/cod", "Cod")]
     ]
-
-
-@pytest.mark.parametrize(
-    ("condition", "message"),
-    [
-        ("true", "exporter \"titles\" failed: AttributeError: 'NoneType' object has no attribute 'strip'"),
-        ("false", "nothing to export: no row of documents matches, or the exporter read none"),
-        ("colour = 1", "--where colour = 1: "),
-    ],
-)
-def test_an_exporter_that_fails_leaves_nothing_behind(crawled, tmp_path, condition, message):
-    ran = export(crawled[0], tmp_path / "titles.tsv", "--where", condition)
-    assert ran.returncode == 1
-    assert ran.stderr.startswith(f"beamtrawl: {message}")
-    assert ran.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
+    for ran, message in zip(failed, FAILS.values(), strict=True):
+        assert (ran.code, ran.err.count("\n")) == (1, 1)
+        assert ran.err.startswith(f"beamtrawl: {message}")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [files[0]]
 
 
 # crawl.toml, the message

@@ -66,7 +66,7 @@ COPIED: dict[str, Page] = {
     **ESSAYS,
     **ALIKE,
 }
-LEAVES = pages("/leaf{}", range(300))
+LEAVES = pages("/leaf{}", range(130))
 HIDDEN: dict[str, Page] = {"/": html("Home", text("home"), ESSAYS), **ESSAYS, **LEAVES}
 
 CHAIN = {f"/{n}": redirect(f"/{n + 1}") for n in range(1, 10)} | {"/10": redirect("//redirecting.test/old")}

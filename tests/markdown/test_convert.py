@@ -1,11 +1,14 @@
 """Pages as Markdown: exact texts of small pages, properties of hostile ones."""
 
+import doctest
+
 import lxml.html
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from beamtrawl.transforms.markdown import escapes
 from beamtrawl.transforms.markdown.content import content, markdown
 from beamtrawl.transforms.markdown.stored_text import from_text
 from beamtrawl.transforms.parsing.page_rules import page_rules
@@ -66,10 +69,12 @@ CASES = {
     ),
     "a layout": ("<table><tr><td><h2>a</h2><td>b<tr><td>c<td>d</table>", "## a\n\nb\n\nc\n\nd"),
     "text that looks like markup": (
-        "<p># a</p><p>1. b</p><p>&lt;b&gt;*c*&lt;/b&gt; &amp;lt; `d` _e_ snake_case</p>"
-        "<p>&lt;<i>b</i>&gt; x</p><p>===</p>",
-        "\\# a\n\n1\\. b\n\n\\<b>\\*c\\*\\</b> \\&lt; \\`d\\` \\_e\\_ snake_case\n\n\\<*b*> x\n\n\\===",
+        "<p># a</p><p>1. b</p><p>2) g</p><p>&lt;b&gt;*c*&lt;/b&gt; &amp;lt; `d` _e_ snake_case</p>"
+        "<p>&lt;<i>b</i>&gt; ~~x~~</p><p>===</p>",
+        "\\# a\n\n1\\. b\n\n2\\) g\n\n\\<b>\\*c\\*\\</b> \\&lt; \\`d\\` \\_e\\_ snake_case"
+        "\n\n\\<*b*> \\~\\~x\\~\\~\n\n\\===",
     ),
+    "a text that another goes on with": ("<p>a &amp;lt<span>; b</span></p>", "a \\&lt; b"),
     "what is left out": (
         "<nav>n</nav><header><p>Site</p><h1>T</h1></header><p>A sentence.</p>"
         "<aside>a</aside><script>s</script><footer>f</footer>",
@@ -151,3 +156,7 @@ def test_hostile_pages_have_bounded_output(html: str) -> None:
 
 def test_stored_texts() -> None:
     assert from_text("# a\n\tx\n\t  y\nName\n*b*", ["Name"]) == "\\# a\n\n```\nx\n  y\n```\n\n## Name\n\n\\*b\\*"
+
+
+def test_examples_in_docstrings() -> None:
+    assert doctest.testmod(escapes).failed == 0

@@ -40,7 +40,7 @@ def units(pick, documents):
         yield Weighted(scored(Postings(docs, {}), scores.astype(np.float32), documents), pick.choice([1, 1, 1, 2, 5]))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(1, 20_000), st.sampled_from([1, 10, 100, 1000]))
 def test_the_best_are_those_of_all_scores(pick, documents, most):
     asked = list(units(pick, documents))
@@ -51,6 +51,26 @@ def test_the_best_are_those_of_all_scores(pick, documents, most):
     docs, values = best(asked, found, most, NO_LIMIT)
     assert docs.tolist() == expected.tolist()
     assert values.tolist() == scores[expected].tolist()
+
+
+def test_the_bounds_of_rare_units_add_up():
+    """The best documents are among the hundred best of no unit: they have a little of each of three."""
+
+    def unit(docs, scores):
+        return Weighted(scored(Postings(docs.astype(np.int32), {}), scores.astype(np.float32), 20_000), 1)
+
+    docs = np.arange(20_000)
+    both = (docs >= 200) & (docs < 300)  # of the rare units, of which each has 200 documents that are better for it
+    first, second, frequent = (docs[some] for some in ((docs < 200) | both, both | (docs > 19_800), docs < 10_000))
+    asked = [
+        unit(first, np.where(both[first], 0.9, 1.0)),
+        unit(second, np.where(both[second], 0.9, 1.0)),
+        unit(frequent, np.where(frequent > 9_800, 2.0, 0.5)),
+    ]
+    assert [each.unit.maxima is None for each in asked] == [True, True, False]
+    docs, values = best(asked, np.ones(20_000, bool), 10, NO_LIMIT)
+    assert docs.tolist() == list(range(200, 300))
+    assert values == pytest.approx(np.full(100, 2.3))
 
 
 SITES = ["a.test", "b.a.test", "c.test"]

@@ -1,5 +1,6 @@
 """Merging files of a table: what is chosen, that no row is lost, and that the newest row of a key counts."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -102,6 +103,19 @@ def test_a_merge_of_many_rows_has_several_parts(tmp_path):
     files = [write(root, "urls", many), write(root, "urls", *([row] for row in in_order))]
     assert len(parts_of(root, "urls", files, 10_000)) == 1
     assert 4 <= len(parts_of(root, "urls", files, 20)) <= 11
+
+
+def test_rows_without_a_value_are_in_the_first_part(tmp_path):
+    root = str(tmp_path)
+    times = [None, *(datetime(2026, 11, day, tzinfo=UTC) for day in range(1, 6))]
+    groups = [[[{"due_at": at, "round": 1}] for at in some] for some in (times[::2], times[1::2])]
+    files = [write(root, "revisits", *each) for each in groups]
+    merged = [file for part in parts_of(root, "revisits", files, 1) for file in merge(part, root, 7)]
+    assert len(merged) > 2
+    found = [read_table(root, [file.path], TABLES["revisits"])["due_at"].to_pylist() for file in merged]
+    assert None in found[0]
+    assert [at for some in found for at in some if at] == times[1:]
+    assert sum(map(len, found)) == len(times)
 
 
 def test_rows_of_a_log_keep_their_order_and_their_counts(tmp_path):

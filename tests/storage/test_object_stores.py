@@ -14,7 +14,7 @@ import pytest
 
 from tests.imports.test_bad_input import record
 from tests.imports.test_bad_input import wacz as wacz_file
-from tests.support.command_line import LOOPBACK, PROGRAM, Ran
+from tests.support.command_line import LOOPBACK, PROGRAM, Ran, in_one_process
 from tests.support.prerequisites import lacks
 from tests.support.web import Page, Web, html, slow
 
@@ -43,11 +43,15 @@ def site(seconds: float = 0.0) -> dict[str, Page]:
     return {path: slow(seconds, page) if seconds else page for path, page in {"/1": first, **others}.items()}
 
 
-def start(store: Store, *words: str, **environment: str) -> subprocess.Popen[str]:
+def environment(store: Store) -> dict[str, str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "GOOGLE_", "STORAGE_"))}
+    return clean | store.environment
+
+
+def start(store: Store, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [*PROGRAM, *words],
-        env=clean | store.environment | environment,
+        env=environment(store),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -60,8 +64,8 @@ def ran(process: subprocess.Popen[str]) -> Ran:
     return Ran(process.returncode, out, err)
 
 
-def run(store: Store, *words: str, **environment: str) -> Ran:
-    return ran(start(store, *words, **environment))
+def run(store: Store, *words: str) -> Ran:
+    return ran(start(store, *words))
 
 
 def answer(store: Store, *words: str) -> str:
@@ -70,32 +74,26 @@ def answer(store: Store, *words: str) -> str:
     return out
 
 
-def failure(store: Store, *words: str, **environment: str) -> str:
-    code, out, err = run(store, *words, **environment)
-    assert (code, out, err.count("\n")) == (1, "", 1), err
-    return err
-
-
 def crawl_words(directory: str, web: Web, *more: str) -> list[str]:
     return ["crawl", directory, *LOOPBACK, "--seed", web.url("site.test", "/1"), *more]
 
 
-def counts(store: Store, directory: str) -> dict[str, int]:
-    query = "SELECT count(*) AS visits, count(DISTINCT url) AS urls FROM visits WHERE outcome = 'fetched'"
-    return dict(json.loads(answer(store, "sql", directory, query, "--json"))[0])
+COUNT = "SELECT count(*) AS visits, count(DISTINCT url) AS urls FROM visits WHERE outcome = 'fetched'"
+
+
+def counts(answered: str) -> dict[str, int]:
+    """What the program answers to COUNT as JSON."""
+    return dict(json.loads(answered)[0])
 
 
 def test_every_command(store: Store) -> None:
     directory = f"{store.root}/a folder/crawl"
     with Web({"site.test": site()}) as web:
-        code, _, err = run(store, *crawl_words(directory, web, "--rounds", "1"))
-        assert code == 0, err
-        store.requests.clear()
-        code, _, err = run(store, *crawl_words(directory, web))
-        assert code == 0, err
-        print(f"{store.root}: the rest of the crawl, two rounds, in {dict(store.requests)} requests")
+        commands = [crawl_words(directory, web, "--rounds", "1"), crawl_words(directory, web)]
+        for ended in in_one_process(commands, environment(store)):
+            assert ended.code == 0, ended.err
         unseen = web.url("site.test", "/new")
-    assert counts(store, directory) == {"visits": PAGES - 1, "urls": PAGES - 1}
+    # Each in a process of its own, whose end may find reads under way.
     store.requests.clear()
     assert json.loads(answer(store, "search", directory, "lighthouses", "--json"))["total"] == PAGES - 1
     print(f"{store.root}: a search in {dict(store.requests)} requests")
@@ -103,13 +101,13 @@ def test_every_command(store: Store) -> None:
     assert json.loads(answer(store, "status", directory, "--json"))["outcomes"]["fetched"] == PAGES - 1
     print(f"{store.root}: status in {dict(store.requests)} requests")
     assert serves(store, directory)
-    answer(store, "check", "crawl", directory)
-    assert run(store, "seeds", "add", directory, unseen).code == 0
-    assert run(store, "compact", directory).code == 0
-    assert run(store, "clean", directory).code == 0
-    answer(store, "check", "crawl", directory)
-    assert json.loads(answer(store, "search", directory, "lighthouses", "--json"))["total"] == PAGES - 1
-    assert counts(store, directory) == {"visits": PAGES - 1, "urls": PAGES - 1}
+    query, check = ["sql", directory, COUNT, "--json"], ["check", "crawl", directory]
+    writing = [["seeds", "add", directory, unseen], ["compact", directory], ["clean", directory]]
+    commands = [query, check, *writing, check, ["search", directory, "lighthouses", "--json"], query]
+    before, *others, found, after = in_one_process(commands, environment(store))
+    assert [ended for ended in (before, *others, found, after) if ended.code] == []
+    assert json.loads(found.out)["total"] == PAGES - 1
+    assert counts(before.out) == counts(after.out) == {"visits": PAGES - 1, "urls": PAGES - 1}
 
 
 def serves(store: Store, directory: str) -> bool:
@@ -148,13 +146,11 @@ def test_archives_in_a_store(store: Store, tmp_path: Path) -> None:
         print(f"{store.root}: an import into {directory} in {dict(store.requests)} requests")
         if directory.startswith("/"):
             assert store.requests["LIST"] == 1
-        assert counts(store, directory) == {"visits": files + 1, "urls": files + 1}
-    assert (
-        f"{store.root}/in/*.zip matches no file"
-        in run(store, "import", "warc", directory, f"{store.root}/in/*.zip").err
-    )
-    missing = failure(store, "import", "warc", directory, f"{store.root}/in/none.warc.gz")
-    assert f"{store.root}/in/none.warc.gz" in missing
+        counted = answer(store, "sql", directory, COUNT, "--json")
+        assert counts(counted) == {"visits": files + 1, "urls": files + 1}
+    for name, error in (("*.zip", "matches no file"), ("none.warc.gz", "")):
+        code, _, err = run(store, "import", "warc", directory, f"{store.root}/in/{name}")
+        assert (code, f"{store.root}/in/{name} {error}".strip() in err) == (1, True), err
 
 
 def test_of_two_crawls_at_once_one_refuses(store: Store) -> None:
@@ -164,7 +160,7 @@ def test_of_two_crawls_at_once_one_refuses(store: Store) -> None:
         first, second = sorted((ran(process) for process in both), key=lambda ended: ended.code)
     assert (first.code, second.code) == (0, 1), second.err
     assert "is in use by process" in second.err or "was taken by another process just now" in second.err
-    assert counts(store, directory) == {"visits": PAGES - 1, "urls": PAGES - 1}
+    assert counts(answer(store, "sql", directory, COUNT, "--json")) == {"visits": PAGES - 1, "urls": PAGES - 1}
 
 
 def test_status_beside_a_running_crawl(store: Store) -> None:
@@ -189,8 +185,10 @@ def test_kill_and_resume(store: Store) -> None:
             ran(process)
         code, _, err = run(store, *crawl_words(directory, web))
         assert code == 0, err
-    assert counts(store, directory) == {"visits": PAGES - 1, "urls": PAGES - 1}
-    answer(store, "check", "crawl", directory)
+    commands = [["sql", directory, COUNT, "--json"], ["check", "crawl", directory]]
+    counted, checked = in_one_process(commands, environment(store))
+    assert counts(counted.out) == {"visits": PAGES - 1, "urls": PAGES - 1}
+    assert (checked.code, checked.err) == (0, "")
 
 
 def _wait(happened: Callable[[], bool]) -> None:
@@ -203,8 +201,11 @@ def _wait(happened: Callable[[], bool]) -> None:
 def test_a_missing_bucket(store: Store) -> None:
     directory = store.root.replace("crawls", "elsewhere")
     with Web({"site.test": site()}) as web:
-        for words in (["status", directory], ["search", directory, "x"], crawl_words(f"{directory}/crawl", web)):
-            assert f"there is no bucket {directory}; create it, or name another one" in failure(store, *words)
+        commands = [["status", directory], ["search", directory, "x"]]
+        crawled = run(store, *crawl_words(f"{directory}/crawl", web))
+        for code, out, err in (*in_one_process(commands, environment(store)), crawled):
+            assert (code, out, err.count("\n")) == (1, "", 1), err
+            assert f"there is no bucket {directory}; create it, or name another one" in err
 
 
 def test_a_store_that_goes_away_in_the_middle(store: Store) -> None:

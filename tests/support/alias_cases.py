@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from tests.support.web import Page, html
 
 PAIRS = range(10)  # pages that teach a rule
+TWICE = 90  # pages with two URLs each
 
 
 def words(*names: object) -> str:
@@ -113,7 +114,7 @@ def honest() -> dict[str, dict[str, Page]]:
     return copies() | sisters() | bare_and_www() | one
 
 
-def twice(other: str, count: int = 300) -> dict[str, Page]:
+def twice(other: str, count: int = TWICE) -> dict[str, Page]:
     """A site with so many pages, each at two paths; `other` has a place for the number of the page."""
     urls = [(f"/a/{n}/", other.format(n)) for n in range(count)]
     pages = {url: found for pair in urls for url, found in one_page(pair, pair).items()}
@@ -121,7 +122,7 @@ def twice(other: str, count: int = 300) -> dict[str, Page]:
     return behind_doors([url for pair in first for url in pair], [url for pair in then for url in pair], pages)
 
 
-def www_twice(name: str, count: int = 300) -> dict[str, dict[str, Page]]:
+def www_twice(name: str, count: int = TWICE) -> dict[str, dict[str, Page]]:
     """A host with so many pages under two names, all of which link to both."""
     paths = [f"/a/{n}" for n in range(count)]
     links = [
@@ -132,6 +133,6 @@ def www_twice(name: str, count: int = 300) -> dict[str, dict[str, Page]]:
 
 
 def saving() -> dict[str, dict[str, Page]]:
-    """Sites with two URLs of each of 300 pages."""
+    """Sites with two URLs of each of TWICE pages."""
     one = {"index.test": twice("/a/{}/index.html"), "noise.test": twice("/a/{}/?ref=1")}
     return one | www_twice("twice.test")

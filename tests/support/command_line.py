@@ -2,7 +2,11 @@
 
 import contextlib
 import io
+import json
+import os
+import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +17,8 @@ LOOPBACK = ["--allow-address", "127.0.0.0/8", "--delay", "0", "--workers", "1"]
 
 PROGRAM = [sys.executable, "-P", "-m", "beamtrawl"]
 """The program in a process of its own, whatever Python files the current folder holds."""
+
+_ROOT = Path(__file__).resolve().parents[2]
 
 
 class Ran(NamedTuple):
@@ -27,6 +33,24 @@ def beamtrawl(*words: object) -> Ran:
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
         code = run([str(word) for word in words])
     return Ran(code, out.getvalue(), err.getvalue())
+
+
+_EACH = """
+import json, sys
+from tests.support.command_line import beamtrawl
+json.dump([beamtrawl(*words) for words in json.load(sys.stdin)], sys.stdout)
+"""
+
+
+def in_one_process(commands: Sequence[Sequence[object]], environment: Mapping[str, str]) -> list[Ran]:
+    """Run commands one after the other in a process of their own: its start costs as much as many small commands."""
+    folders = [str(_ROOT), environment.get("PYTHONPATH", "")]
+    known = {**environment, "PYTHONPATH": os.pathsep.join(filter(None, folders))}
+    given = json.dumps([list(map(str, words)) for words in commands])
+    words = [sys.executable, "-P", "-c", _EACH]
+    ran = subprocess.run(words, env=known, input=given, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return [Ran(*each) for each in json.loads(ran.stdout)]
 
 
 def failure(*words: object) -> tuple[int, str]:

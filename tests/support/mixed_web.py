@@ -92,9 +92,9 @@ ENDS = {
 }
 
 
-def mixed_kinds() -> dict[str, Kind]:
-    """The hosts of the mixed web, well shuffled."""
-    kinds = [kind for kind in KINDS.values() for _ in range(kind.hosts)]
+def mixed_kinds(share: int = 1) -> dict[str, Kind]:
+    """The hosts of the mixed web, well shuffled; with a share, about one of so many of each kind."""
+    kinds = [kind for kind in KINDS.values() for _ in range(kind.hosts // share)]
     random.Random(4).shuffle(kinds)
     return {f"m{number}.test": kind for number, kind in enumerate(kinds)}
 
