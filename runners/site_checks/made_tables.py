@@ -10,8 +10,8 @@ from ...transforms.outcomes import REMOVES_PAGE, RETRIED, Outcome
 PERMANENT = (301, 308)
 """Statuses of permanent redirects (RFC 9110, 15.4)."""
 
-REFUSING = (401, 402, 403, 407, 451)
-"""Statuses of answers that refuse a visitor a page that may be there."""
+REFUSING = (401, 402, 403, 407, 451, 999)
+"""Statuses of answers that refuse a visitor a page that may be there; 999 is what some sites say to robots."""
 
 
 def listed(values: Iterable[str]) -> str:

@@ -14,7 +14,8 @@ from tests.support.web import CLOSED, OTHERWISE, Answer, Page, Web, html, plain,
 
 HOME = """<title>Home</title><h1>Home</h1><a href=/more>More</a><a href=/away>Away</a><a href=/gone>Gone</a>
 <a href=//ok.test/>Fine</a><a href=//ok.test/file.pdf>A file</a><a href=//ok.test/lost>Lost</a>
-<a href=//ok.test/private/x>Private</a><a href=//ok.test/secret>Secret</a><a href=//ok.test/print/1>Printed</a>
+<a href=//ok.test/private/x>Private</a><a href=//ok.test/secret>Secret</a><a href=//ok.test/no-robot>No robot</a>
+<a href=//ok.test/print/1>Printed</a>
 <a href=//ok.test/for-now>For now</a><a href=//ok.test/for-good>For good</a><a href=//ok.test/loop-a>A loop</a>
 <a href=//ok.test/back>Back</a><a rel=nofollow href=//ok.test/unendorsed>No</a><img src=//ok.test/picture>
 <a href=//old.test/page>Old</a><a href=//old.test/other>Other</a><a href=//liar.test/there>Liar</a>
@@ -32,6 +33,7 @@ SITES: dict[str, dict[str, Page]] = {
         "/": html("Fine", "Its links are nobody's business.", ["//ok.test/deeper", "//a.test/from-elsewhere"]),
         "/file.pdf": Answer(body=b"%PDF", headers=(("Content-Type", "application/pdf"),)),
         "/secret": status(403),
+        "/no-robot": status(999),
         "/for-now": redirect("//ok.test/"),
         "/for-good": redirect("//ok.test/", 301),
         "/loop-a": redirect("//ok.test/loop-b", 301),
@@ -50,7 +52,7 @@ OUTCOMES = {
     **{f"{name}": ("fetched", "") for name in ("old.test/page", "old.test/other", "liar.test/there", "huge.test/")},
     **dict.fromkeys(("ok.test/lost", "liar.test/not"), ("gone", "")),
     **dict.fromkeys(("ok.test/private/x", "denied.test/"), ("denied_robots", "")),
-    "ok.test/secret": ("client_error", ""),
+    **{f"ok.test/{path}": ("client_error", "") for path in ("secret", "no-robot")},
     "ok.test/for-now": ("redirected", "ok.test/"),
     "ok.test/for-good": ("redirected", "ok.test/"),
     "ok.test/loop-a": ("redirected", "ok.test/loop-b"),
@@ -99,10 +101,21 @@ def test_each_target_is_asked_once_by_head_and_by_get_where_head_is_refused(craw
     assert asked == {
         "a.test": ["GET /", "GET /away", "GET /gone", "GET /more"],
         "ok.test": sorted(
-            ["GET /lost", "GET /secret"]
+            ["GET /lost", "GET /no-robot", "GET /secret"]
             + [
                 f"HEAD /{path}"
-                for path in ("", "back", "file.pdf", "for-good", "for-now", "loop-a", "lost", "new", "secret")
+                for path in (
+                    "",
+                    "back",
+                    "file.pdf",
+                    "for-good",
+                    "for-now",
+                    "loop-a",
+                    "lost",
+                    "new",
+                    "no-robot",
+                    "secret",
+                )
             ]
         ),
         "old.test": ["GET /other", "GET /page", "HEAD /other"],
@@ -143,6 +156,7 @@ def test_check_links_finds_what_is_wrong_with_them(crawled: Crawled) -> None:
         "gone a.test/more //ok.test/lost ok.test/lost 404",
         "failed a.test/ Internal 10.0.0.1/ blocked_address",
         "failed a.test/ Closed closed.test/ unreachable_robots",
+        "blocked a.test/ No robot ok.test/no-robot 999 client_error",
         "blocked a.test/ Private ok.test/private/x denied_robots",
         "blocked a.test/ Secret ok.test/secret 403 client_error",
         "blocked a.test/ Denied denied.test/ denied_robots",
