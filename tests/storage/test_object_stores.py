@@ -150,7 +150,7 @@ def test_archives_in_a_store(store: Store, tmp_path: Path) -> None:
         assert counts(counted) == {"visits": files + 1, "urls": files + 1}
     for name, error in (("*.zip", "matches no file"), ("none.warc.gz", "")):
         code, _, err = run(store, "import", "warc", directory, f"{store.root}/in/{name}")
-        assert (code, f"{store.root}/in/{name} {error}".strip() in err) == (1, True), err
+        assert (code, f"{store.root}/in/{name} {error}".strip() in err) == (2, True), err
 
 
 def test_of_two_crawls_at_once_one_refuses(store: Store) -> None:

@@ -133,10 +133,10 @@ CLOSED: Mapping[str, Page] = {}
 class Web:
     """Serve `{host name: {path: page}}` over HTTP/1.1 from one thread while the context is open.
 
-    Paths include the query, and may have a method before: "HEAD /a"; whatever is not listed is a 404, unless the site
-    has OTHERWISE. Hosts get 127.0.0.1,
-    127.0.0.2, … in order, or all of them 127.0.0.1 (`one_address`), or what `addresses` says, each with a port of its
-    own. With `by_name` their URLs hold their names, and `pins` says which addresses they stand for.
+    Paths include the query, and may have another method than GET before them: "HEAD /a". Whatever is not listed is a
+    404, unless the site has OTHERWISE. Hosts get 127.0.0.1, 127.0.0.2, … in order, or all of them 127.0.0.1
+    (`one_address`), or what `addresses` says, each with a port of its own. With `by_name` their URLs hold their names,
+    and `pins` says which addresses they stand for.
     """
 
     def __init__(
@@ -225,7 +225,9 @@ class Web:
                 started, wall = time.monotonic(), time.time()
                 method, path, headers = _parse_head(head)
                 site = self._sites[name]
-                page = site.get(f"{method} {path}", site.get(path, site.get(OTHERWISE, status(404))))
+                page = site.get(path, site.get(OTHERWISE, status(404)))
+                if method != "GET":
+                    page = site.get(f"{method} {path}", page)
                 answer = answer_of(page, headers)
                 request = Request(name, method, path, headers, started, started, wall, 0, connection)
                 await self._reply(request, answer, reader, writer)
