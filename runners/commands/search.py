@@ -129,7 +129,7 @@ def split_words(
 
 
 def _and_weaker(weaker: int) -> str:
-    return f", and {weaker:,} that match much worse, behind the others" if weaker else ""
+    return f", and {weaker:,} that match much worse" if weaker else ""
 
 
 def _print_snippet(snippet: Snippet) -> None:

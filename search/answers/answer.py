@@ -30,6 +30,7 @@ _LOG = logging.getLogger(__name__)
 Numbers = npt.NDArray[np.signedinteger]
 
 _AS_TEXT = "no page matches this as it is written, so a minus and NOT are taken as text"
+_WITHOUT_PHRASE = "no page has the phrases in quotation marks, so these pages have words of the query alone"
 
 
 class Candidate(NamedTuple):
@@ -61,6 +62,10 @@ class Answer(NamedTuple):
     candidates: list[Candidate]
     has_more: bool  # documents after the candidates
 
+    def noting(self, note: str) -> "Answer":
+        """The answer with one more note on the query."""
+        return self._replace(parsed=self.parsed._replace(notes=(*self.parsed.notes, note)))
+
 
 class Answers:
     """Answers queries over an index. Thread-safe."""
@@ -90,8 +95,8 @@ class Answers:
         if answer.parsed.excludes and not answer.total + answer.weaker and not deadline.cuts():
             plain = answer_to(parse(query, self._morphemes, True, self._corpus.fact_names))
             if plain.found.any():
-                return plain._replace(parsed=plain.parsed._replace(notes=(*plain.parsed.notes, _AS_TEXT)))
-        return answer
+                return plain.noting(_AS_TEXT)
+        return answer.noting(_WITHOUT_PHRASE) if answer.weaker and not answer.total else answer
 
     def _morphemes(self, text: str) -> list[str]:
         """The morphemes of a text; none if the index has no morphemes."""

@@ -459,6 +459,8 @@ def test_pages_without_a_phrase_are_weaker_matches_where_no_page_has_it(tmp_path
     query = 'herring "herring fog" -museum'
     assert told(query) == (0, 4, [*with_words, ("phrase", True)])
     assert told(query, limit=2, offset=2) == (0, 4, [with_words[2], ("phrase", True)])
+    (note,) = index.search(query).notes
+    assert note.startswith("no page has the phrases in quotation marks")
     for size in (1, 2, 3, 4):
         shown, after = [], None
         while after or not shown:
@@ -466,6 +468,7 @@ def test_pages_without_a_phrase_are_weaker_matches_where_no_page_has_it(tmp_path
             shown += page.hits
             after = page.next
         assert shown == index.search(query).hits
+    assert index.search('herring "fog signal"').notes == ()
     assert told('herring "fog signal"') == told('"fog signal"') == (1, 0, [("phrase", False)])
     assert told('"herring fog"') == told('herring +"herring fog"') == told('"herring fog" AND herring') == (0, 0, [])
     assert told('herring "herring fog"', order="date") == (0, 0, [])
