@@ -12,7 +12,7 @@ from ...pipeline.release_held import with_released
 from ...transforms.aliases.learned_rules import known_rules
 from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Block
-from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, next_step
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, next_step, paths_of
 from ...transforms.directory.manifests import moment
 from ...transforms.directory.waiting import waiting_by_reason
 from ...transforms.files.store import Space
@@ -24,6 +24,7 @@ from ...transforms.settings import Alarms, Limits, Settings, settings_digest
 from ...transforms.tables.newest import newest
 from ...transforms.tables.schemas import TABLES
 from ...transforms.tables.table_files import read_table
+from ...transforms.urls.canonical import host
 from ...transforms.urls.index_scope import IndexScope
 from ..progress.elsewhere import RunningStep, running_step
 from .alarms import (
@@ -186,7 +187,8 @@ def _alarms(
     disk: Space | None,
     limits: Alarms,
 ) -> list[Alarm]:
-    rows = list(hosts.values())
+    others = _external_hosts(crawl, manifests)
+    rows = [row for name, row in hosts.items() if name not in others]
     unanswered = [row["host"] for row in rows if row["requests"] and row["answers"] == 0]
     long_urls = [file.path for file in files_of(manifests, "rejections") if file.counts.get("too_long")]
     return [
@@ -203,6 +205,15 @@ def _alarms(
         *too_long_alarms(read_table(crawl.root, long_urls, TABLES["rejections"]).to_pylist(), limits),
         *(disk_alarms(disk.free, disk.total, limits) if disk else ()),
     ]
+
+
+def _external_hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> frozenset[str]:
+    """Return the hosts of external targets without seeds: `check links` is about them, not the operation of the crawl."""
+    targets = read_table(crawl.root, paths_of(manifests, "external"), TABLES["external"], ["url"])
+    if not len(targets):
+        return frozenset()
+    seeds = read_table(crawl.root, paths_of(manifests, "seeds"), TABLES["seeds"], ["host"])
+    return frozenset(map(host, targets["url"].to_pylist())).difference(seeds["host"].to_pylist())
 
 
 def _due(due: DueUrls, planned: Planned) -> dict[str, Any]:

@@ -20,7 +20,8 @@ HOME = """<title>Home</title><h1>Home</h1><a href=/more>More</a><a href=/away>Aw
 <a href=//ok.test/back>Back</a><a rel=nofollow href=//ok.test/unendorsed>No</a><img src=//ok.test/picture>
 <a href=//old.test/page>Old</a><a href=//old.test/other>Other</a><a href=//liar.test/there>Liar</a>
 <a href=//liar.test/not>Liar, not</a><a href=//huge.test/>Huge</a><a href=//closed.test/>Closed</a>
-<a href=//denied.test/>Denied</a><a href=http://10.0.0.1/>Internal</a>"""
+<a href=//denied.test/>Denied</a><a href=//forbids.test/>Forbids</a>
+<a href=http://10.0.0.1/>Internal</a>"""
 
 SITES: dict[str, dict[str, Page]] = {
     "a.test": {
@@ -45,13 +46,14 @@ SITES: dict[str, dict[str, Page]] = {
     "liar.test": {"HEAD /there": status(404), "/there": html("There")},
     "huge.test": {"HEAD /": status(500), "/": Answer(body=b"x" * 30_000_000)},
     "closed.test": CLOSED,
+    "forbids.test": {"/robots.txt": status(403), "/": html("Forbids")},
     "denied.test": {"/robots.txt": plain("User-agent: *\nDisallow: /\n"), "/": html("Denied")},
 }  # fmt: skip
 OUTCOMES = {
     **{f"ok.test/{path}": ("fetched", "") for path in ("", "file.pdf", "new")},
     **{f"{name}": ("fetched", "") for name in ("old.test/page", "old.test/other", "liar.test/there", "huge.test/")},
     **dict.fromkeys(("ok.test/lost", "liar.test/not"), ("gone", "")),
-    **dict.fromkeys(("ok.test/private/x", "denied.test/"), ("denied_robots", "")),
+    **dict.fromkeys(("ok.test/private/x", "denied.test/", "forbids.test/"), ("denied_robots", "")),
     **{f"ok.test/{path}": ("client_error", "") for path in ("secret", "no-robot")},
     "ok.test/for-now": ("redirected", "ok.test/"),
     "ok.test/for-good": ("redirected", "ok.test/"),
@@ -123,6 +125,7 @@ def test_each_target_is_asked_once_by_head_and_by_get_where_head_is_refused(craw
         "huge.test": ["GET /", "HEAD /"],
         "closed.test": [],
         "denied.test": [],
+        "forbids.test": [],
     }
 
 
@@ -139,8 +142,9 @@ def test_the_tables_have_each_target_once_without_a_body(crawled: Crawled) -> No
     assert {row["joined_to"] for row in states(crawled.path).values() if row["kind"] == "external"} == {None}
 
 
-def test_counts_of_outcomes_are_those_of_pages(crawled: Crawled) -> None:
+def test_the_status_is_that_of_the_pages(crawled: Crawled) -> None:
     said = beamtrawl("status", crawled.path).out
+    assert "alarm" not in said
     assert "outcomes: fetched 2, redirected 1, gone 1\n" in said
 
 
@@ -159,6 +163,7 @@ def test_check_links_finds_what_is_wrong_with_them(crawled: Crawled) -> None:
         "blocked a.test/ No robot ok.test/no-robot 999 client_error",
         "blocked a.test/ Private ok.test/private/x denied_robots",
         "blocked a.test/ Secret ok.test/secret 403 client_error",
+        "blocked a.test/ Forbids forbids.test/ denied_robots",
         "blocked a.test/ Denied denied.test/ denied_robots",
         "moved a.test/ For good ok.test/for-good ok.test/ 301",
         "moved a.test/ A loop ok.test/loop-a ok.test/loop-b 301",
