@@ -208,7 +208,7 @@ def _alarms(
 
 
 def _external_hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> frozenset[str]:
-    """Return the hosts of external targets without seeds: `check links` is about them, not the operation of the crawl."""
+    """Return the hosts of external targets without seeds; the operator of a crawl cannot mend them."""
     targets = read_table(crawl.root, paths_of(manifests, "external"), TABLES["external"], ["url"])
     if not len(targets):
         return frozenset()
