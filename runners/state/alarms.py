@@ -9,6 +9,7 @@ from ...transforms.frontier.url_states import DEAD_HOST
 from ...transforms.outcomes import Outcome
 from ...transforms.politeness.host_stats import REFUSALS
 from ...transforms.settings import Alarms
+from ..terminal.units import counted
 from .outcome_words import MEANINGS, status_words
 
 _NAMED = 5  # hosts that are named
@@ -32,6 +33,7 @@ KINDS = (
     "robots",
     "rate",
     "parse_errors",
+    "extract_errors",
     "traps",
     "too_long",
     "disk",
@@ -148,11 +150,18 @@ def _rate(manifest: Manifest, least: int) -> float | None:
     return visits / manifest.seconds if manifest.seconds > 0 else None
 
 
-def parse_alarms(documents: int) -> list[Alarm]:
-    """An alarm if some documents could not be parsed."""
-    why = "select url, facts['parse_error'] from documents where facts['parse_error'] is not null"
-    text = f'{documents} documents could not be parsed; sql DIR "{why}" says why'
-    return [Alarm("parse_errors", text)] if documents else []
+def parse_alarms(unparsed: int, without_rules: int) -> list[Alarm]:
+    """Alarms about documents that could not be parsed, and those to which rules were not applied."""
+    found = (
+        ("parse_errors", "parse_error", unparsed, "could not be parsed"),
+        ("extract_errors", "extract_error", without_rules, "reached a bound of [[extract]] or [[main]]"),
+    )
+    query = "select url, facts['{0}'] from documents where facts['{0}'] is not null"
+    return [
+        Alarm(kind, f'{counted(documents, "document")} {what}; sql DIR "{query.format(fact)}" says why')
+        for kind, fact, documents, what in found
+        if documents
+    ]
 
 
 def too_long_alarms(rejections: Iterable[Mapping[str, Any]], limits: Alarms) -> list[Alarm]:

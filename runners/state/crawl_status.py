@@ -19,6 +19,7 @@ from ...transforms.files.store import Space
 from ...transforms.frontier.excluded import NotRequested
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.outcomes import IMPORTED, Outcome, count_requests
+from ...transforms.parsing.page_rules import EXTRACT_ERRORS
 from ...transforms.parsing.registry import PARSE_ERRORS
 from ...transforms.settings import Alarms, Limits, Settings, settings_digest
 from ...transforms.tables.newest import newest
@@ -159,12 +160,13 @@ class _Counts(NamedTuple):
     outcomes: dict[str, int]  # visits by outcome
     rejections: dict[str, int]  # by rule
     alerts: dict[str, int]  # by kind
-    parse_errors: int
+    parse_errors: int  # documents
+    extract_errors: int  # documents
 
 
 def _counts(manifests: Sequence[Manifest]) -> _Counts:
     outcomes, rejections, alerts = Counter[str](), Counter[str](), Counter[str]()
-    failed = 0
+    errors = Counter[str]()
     for manifest in manifests:
         if manifest.step == "fetch":
             counters = {outcome.value: manifest.counters.get(outcome.value, 0) for outcome in Outcome}
@@ -174,8 +176,8 @@ def _counts(manifests: Sequence[Manifest]) -> _Counts:
                 rejections.update(file.counts)
             if file.table == "alerts":
                 alerts.update(file.counts)
-            failed += file.counts.get(PARSE_ERRORS, 0)
-    return _Counts(dict(outcomes), dict(rejections), dict(alerts), failed)
+            errors.update({name: file.counts.get(name, 0) for name in (PARSE_ERRORS, EXTRACT_ERRORS)})
+    return _Counts(dict(outcomes), dict(rejections), dict(alerts), errors[PARSE_ERRORS], errors[EXTRACT_ERRORS])
 
 
 def _alarms(
@@ -200,7 +202,7 @@ def _alarms(
         *erring_hosts(rows, limits),
         *refusing_hosts(rows, newest_robots(crawl, manifests, unanswered), limits),
         *robots_alarms(rows, limits),
-        *parse_alarms(counts.parse_errors),
+        *parse_alarms(counts.parse_errors, counts.extract_errors),
         *(Alarm("traps", trap_line(trap, crawl.root)) for trap in traps),
         *too_long_alarms(read_table(crawl.root, long_urls, TABLES["rejections"]).to_pylist(), limits),
         *(disk_alarms(disk.free, disk.total, limits) if disk else ()),

@@ -37,7 +37,7 @@ def file(media_type: str, body: bytes | str) -> Answer:
 HOME = """<title>Home</title><a href=report.pdf>Report</a><a href=news.xml>News</a><a href=notes.gmi>Notes</a>
 <a href=plain.gmi>No headings</a><img src=crest.png alt="The crest"><a href=fish.csv>Data</a><a href=fish.json>Fish</a>
 <a href=broken.pdf>Broken</a><a href=catch/2026-01>January</a><a href=catch/2026-03>March</a>
-<a href=catch/all>All</a>"""
+<a href=catch/all>All</a><a href=crowd>Crowd</a>"""
 SITE = {
     "/": HOME,
     "/report.pdf": file("application/pdf", pdf(["The catch of ACME Fisheries"], info="/Title (CATCH)")),
@@ -47,6 +47,7 @@ SITE = {
     "/notes.gmi": file("text/gemini", "# NOTES\n\nSee:\n=> tides tide tables\n"),
     "/plain.gmi": file("text/gemini", "Nothing but text."),
     "/tides": html("Tides", "High water."),
+    "/crowd": "<title>Plenty</title><p>Sprats" + "<b> </b>" * 20_001,
     "/catch/2026-03": html("March", "Herring."),
     "/crest.png": file("image/png", png(TWICE)),
     "/fish.json": file("application/json", '["cod"]'),
@@ -97,6 +98,7 @@ def test_each_kind_becomes_a_document_and_leads_on(crawled):
         "/notes.gmi": ("text/gemini", "NOTES", None),
         "/plain.gmi": ("text/gemini", None, [("parse_error", "IndexError: list index out of range")]),
         "/tides": ("text/html", "Tides", [("fish", "High water.")]),
+        "/crowd": ("text/html", "Plenty", [("extract_error", "the page has more than 20000 elements")]),
         "/catch/2026-03": ("text/html", "March", [("month", "2026-03"), ("fish", "Herring.")]),
         "/crest.png": ("image/png", None, [("format", "png"), ("width", "48"), ("height", "48")]),
     }
@@ -234,6 +236,7 @@ def test_the_status_counts_alerts_and_documents_that_could_not_be_parsed(crawled
     assert found.alerts == {"capitals": 2, "image": 1, "phrase": 1, "text": 1}
     assert found.tables["alerts"] == 5
     assert found.alarms[0].startswith("2 documents could not be parsed")
+    assert found.alarms[1].startswith("1 document reached a bound of [[extract]] or [[main]]")
     assert "alerts of observers: " in render(found)
 
 

@@ -19,6 +19,7 @@ from ..indexing.tombstones import REMOVALS, REPLACED
 from ..indexing.write_segment import in_order, write_segment
 from ..outcomes import DENIED_SEARCH, INDEX_SCOPE, Outcome
 from ..parsing import rel_canonical
+from ..parsing.page_rules import EXTRACT_ERROR, EXTRACT_ERRORS
 from ..parsing.registry import PARSE_ERROR, PARSE_ERRORS
 from ..parsing.spam import SOFT_404
 from ..tables.batches import cuts, release_freed
@@ -307,10 +308,16 @@ def _has_reason(pages: pa.Table, reason: str) -> pa.Array:
     return pa.array([reason in (reasons or ()) for reasons in pages["quality_reasons"].to_pylist()], pa.bool_())
 
 
+def _with_fact(facts: pa.MapArray, name: str) -> int:
+    count: int = pc.sum(pc.is_valid(pc.map_lookup(facts, name, "first"))).as_py()
+    return count
+
+
 def _counts(documents: pa.Table) -> dict[str, int]:
-    failures = pc.map_lookup(documents["facts"].combine_chunks(), PARSE_ERROR, "first")
+    facts = documents["facts"].combine_chunks()
     return {
-        PARSE_ERRORS: pc.sum(pc.is_valid(failures)).as_py(),
+        PARSE_ERRORS: _with_fact(facts, PARSE_ERROR),
+        EXTRACT_ERRORS: _with_fact(facts, EXTRACT_ERROR),
         "duplicates": pc.sum(pc.is_valid(documents["duplicate_of"])).as_py(),
         SOFT_404: pc.sum(_has_reason(documents, SOFT_404)).as_py(),
         "near_duplicates": pc.sum(pc.is_valid(documents["near_duplicate_of"])).as_py(),

@@ -101,6 +101,8 @@ def _job(directory: CrawlDir, paths: list[str], arguments: argparse.Namespace) -
     for path in paths:
         try:
             found, wrong = sources_of(_spool(directory) if path == "-" else path)
+        except FileNotFoundError as error:
+            raise Usage(f"{path} is no file") from error
         except OSError as error:
             raise Failure(f"{path} cannot be read: {error.strerror or error}") from error
         sources += found
