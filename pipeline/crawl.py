@@ -1,15 +1,16 @@
 """The driver: derive the next step from the manifests, run and commit it, until there is none."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from ..transforms.blocks.files import read_blocks
-from ..transforms.directory.crawl_dir import CrawlDir, next_step
-from ..transforms.frontier.recrawl import DueCriteria
-from ..transforms.settings import Settings, settings_digest
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, next_step
+from ..transforms.frontier.excluded import Excluded
+from ..transforms.settings import Limits, Settings, settings_digest
 from ..transforms.traps.watch_yields import REOPENED
 from ..transforms.urls.index_scope import IndexScope
-from .add_revisits import add_planned, add_revisits
+from .add_revisits import add_revisits
 from .attempt import Engine
 from .compaction.compact_all import compact_all
 from .compaction.damage import Damage
@@ -54,30 +55,20 @@ def run_crawl(
             continue
         excluded = excluded_urls(crawl, manifests, digest, settings.scope, settings.documents)
         left = pages_left(settings.limits, manifests)
-        only_external = left == 0 and settings.scope.check_external
-        if reason := limit_reached(run, stop.is_set(), None if only_external else left):
-            waiting = 0 if reason == "stopped" else count_excluded(crawl, manifests, excluded)
-            most = settings.limits.max_pages if reason == "max_pages" else 0
-            return End(reason, run.rounds, excluded=waiting, max_pages=most)
+        if reason := limit_reached(run, stop.is_set(), left, settings.scope.check_external):
+            return _with_counts(End(reason, run.rounds), crawl, manifests, excluded, settings.limits)
         now = datetime.now(UTC)
-        criteria = DueCriteria.of(settings.recrawl, settings.sitemaps, now)
-        if (criteria or settings.recrawl.per_day) and now >= revisits_at and not only_external:
+        if settings.recrawl.is_on and now >= revisits_at and left != 0:
             revisits_at = now + _REVISITS_EVERY
             observer.busy("looking for pages to revisit")
-            if settings.recrawl.per_day and add_planned(crawl, digest, engine, manifests, step.round):
-                manifests = crawl.manifests()
-            if criteria and add_revisits(crawl, criteria, digest, engine, manifests, step.round):
-                manifests = crawl.manifests()
+            add_revisits(crawl, settings.recrawl, settings.sitemaps, digest, engine, step.round, now)
+            manifests = crawl.manifests()
         observer.busy("looking for due URLs")
         is_planned = settings.recrawl.per_day > 0
-        situation = look(crawl, manifests, step, now, digest, settings.politeness, excluded, is_planned, only_external)
+        situation = look(crawl, manifests, step, now, digest, settings.politeness, excluded, is_planned, left == 0)
         action = decide(run, situation.outlook, now)
-        if isinstance(action, End) and only_external:
-            waiting = count_excluded(crawl, manifests, excluded)
-            return End("max_pages", run.rounds, excluded=waiting, max_pages=settings.limits.max_pages)
         if isinstance(action, End):
-            is_empty = action.reason == "frontier_empty"
-            return action._replace(held=len(held_urls(crawl, manifests))) if is_empty else action
+            return _with_counts(action, crawl, manifests, excluded, settings.limits)
         if isinstance(action, Wait):
             observer.waiting(action.until, situation.waiting)
             stop.wait((action.until - now).total_seconds())
@@ -85,6 +76,18 @@ def run_crawl(
             continue
         fetched = fetch_round(crawl, settings, engine, observer, stop, manifests, step, situation)
         run = run.after_round(fetched.counters, is_blocked=read_blocks(crawl) != situation.blocks)
+
+
+def _with_counts(
+    end: End, crawl: CrawlDir, manifests: Sequence[Manifest], excluded: Excluded | None, limits: Limits
+) -> End:
+    """Return an end with the numbers of URLs that are counted only then."""
+    if end.reason == "frontier_empty":
+        return end._replace(held=len(held_urls(crawl, manifests)))
+    if end.reason not in ("rounds", "max_pages"):
+        return end
+    most = limits.max_pages if end.reason == "max_pages" else 0
+    return end._replace(excluded=count_excluded(crawl, manifests, excluded), max_pages=most)
 
 
 def _follow_index_scope(crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:

@@ -41,7 +41,7 @@ def look(
     politeness: Politeness,
     excluded: Excluded | None,
     plans_revisits: bool,
-    only_external: bool = False,
+    only_external: bool,
 ) -> Situation:
     """Return the situation before a round; leftovers are committed by a round even if no URL is due.
 
@@ -58,6 +58,6 @@ def look(
     if leftovers.files:
         coming = NextRound(now, now)
     planned_at = DuePages.of(crawl.root, manifests).first() if plans_revisits else None
-    outlook = Outlook(coming, planned_at, closed.blocked, closed.excluded, held.refused)
+    outlook = Outlook(coming, planned_at, closed.blocked, closed.excluded, held.refused, only_external)
     waiting = sum(waiting_by_reason(crawl.root, manifests).values())
     return Situation(now, waiting, held, blocks, excluded, leftovers, others, outlook)
