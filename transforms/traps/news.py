@@ -107,7 +107,7 @@ class HostNews:
     def rows(self, host: str, round_: int, asked: Iterable[str]) -> list[Row]:
         """The rows of trap_samples of the round, in which URLs that cannot exist are requested of some families."""
         families = self._families
-        answers = self._answers | {group: soft_404.Known(soft_404.Answer.ASKED) for group in asked}
+        answers = self._answers | {group: soft_404.Known(soft_404.ErrorPages.ASKED) for group in asked}
         added = (group for group, family in families.items() if family.added)
         return [
             {"host": host, "template": group, "round": round_, "telling": self._new_telling[group]}
