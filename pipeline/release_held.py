@@ -26,8 +26,8 @@ from ..transforms.tables.schemas import KEY, TRAP_SAMPLES, TRAPS, URLS, Row
 from ..transforms.tables.table_files import open_parquet, read_table
 from ..transforms.traps.allow_list import compile_allow_list
 from ..transforms.traps.holds import Holds, TrappedHost
-from ..transforms.traps.judge import State
 from ..transforms.traps.novelty import unpack
+from ..transforms.traps.template_rows import State
 
 HELD_STATES = (State.TRAPPED.value, ALIAS)
 

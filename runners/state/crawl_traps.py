@@ -13,8 +13,8 @@ from ...transforms.tables.newest import newest
 from ...transforms.tables.schemas import TABLES
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.allow_list import compile_allow_list
-from ...transforms.traps.judge import State, results_of
 from ...transforms.traps.names import group_templates, pattern_of
+from ...transforms.traps.template_rows import State, results_of
 
 
 class Trap(TypedDict):

@@ -13,7 +13,8 @@ from ..settings import Limits
 from ..tables.newest import newest
 from ..tables.schemas import URLS, Row
 from ..tables.sitemap_terms import EXTERNAL, PROBE, rank, unite, with_news
-from ..traps.judge import State, from_elsewhere
+from ..traps.discovery import from_elsewhere
+from ..traps.template_rows import State
 from ..urls.canonical import neatness, url_key
 from ..urls.filters import MAX_REDIRECTS
 
