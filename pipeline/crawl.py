@@ -1,7 +1,6 @@
 """The driver: derive the next step from the manifests, run and commit it, until there is none."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from ..transforms.blocks.files import read_blocks
@@ -35,14 +34,14 @@ def run_crawl(
     An uncommitted step is repeated, from the committed state. `rounds` counts fetch steps from now on.
     """
     chosen, damage = settings, Damage(crawl, observer.warn)
-    settings = replace(chosen, traps=with_released(crawl, chosen.traps))
+    settings = with_released(crawl, chosen)
     digest = settings_digest(settings)
     release_allowed_urls(crawl, settings.traps, digest, datetime.now(UTC))
     release_aliases(crawl, settings.aliases, digest, datetime.now(UTC))
     _follow_index_scope(crawl, settings, engine, observer)
     run, revisits_at = Run(rounds), datetime.min.replace(tzinfo=UTC)
     while True:
-        settings = replace(chosen, traps=with_released(crawl, chosen.traps))
+        settings = with_released(crawl, chosen)
         digest = settings_digest(settings)
         manifests = crawl.manifests()
         step = next_step(manifests)

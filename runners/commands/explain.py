@@ -5,7 +5,6 @@ import itertools
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,8 +65,7 @@ def run(arguments: argparse.Namespace) -> None:
     bad: list[str] = []  # subjects without an answer
     subjects = iter(arguments.subjects) if arguments.subjects else _read(arguments.file, bad)
     try:
-        settings = stored_settings(crawl)
-        sources = open_sources(crawl, replace(settings, traps=with_released(crawl, settings.traps)))
+        sources = open_sources(crawl, with_released(crawl, stored_settings(crawl)))
         with sources.tables:
             for answer in _answers(sources, subjects, datetime.now(UTC)):
                 if isinstance(answer, Unknown):
