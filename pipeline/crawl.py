@@ -1,25 +1,22 @@
 """The driver: derive the next step from the manifests, run and commit it, until there is none."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from ..transforms.blocks.files import read_blocks
-from ..transforms.directory.crawl_dir import CrawlDir, Manifest, next_step
-from ..transforms.frontier.excluded import Excluded
-from ..transforms.settings import Limits, Settings, settings_digest
+from ..transforms.directory.crawl_dir import CrawlDir, next_step
+from ..transforms.settings import Settings, settings_digest
 from ..transforms.traps.watch_yields import REOPENED
-from ..transforms.urls.index_scope import IndexScope
 from .add_revisits import add_revisits
 from .attempt import Engine
 from .compaction.compact_all import compact_all
 from .compaction.damage import Damage
-from .compaction.index_scope import differs, reindex
+from .compaction.index_scope import follow_index_scope
 from .control import End, Observer, StopSignal
-from .excluded_urls import count_excluded, excluded_urls
+from .excluded_urls import excluded_urls
 from .fetch_round import fetch_round, pages_left
 from .next_action import Run, Wait, decide, limit_reached
-from .outlook import look
-from .release_held import held_urls, release_aliases, release_allowed_urls, release_reopened_urls, with_released
+from .outlook import look, with_counts
+from .release_held import release_aliases, release_allowed_urls, release_reopened_urls, with_released
 from .update_round import update_round
 
 _REVISITS_EVERY = timedelta(minutes=10)
@@ -38,7 +35,7 @@ def run_crawl(
     digest = settings_digest(settings)
     release_allowed_urls(crawl, settings.traps, digest, datetime.now(UTC))
     release_aliases(crawl, settings.aliases, digest, datetime.now(UTC))
-    _follow_index_scope(crawl, settings, engine, observer)
+    follow_index_scope(crawl, settings, engine, observer)
     run, revisits_at = Run(rounds), datetime.min.replace(tzinfo=UTC)
     while True:
         settings = with_released(crawl, chosen)
@@ -55,7 +52,7 @@ def run_crawl(
         excluded = excluded_urls(crawl, manifests, digest, settings.scope, settings.documents)
         left = pages_left(settings.limits, manifests)
         if reason := limit_reached(run, stop.is_set(), left, settings.scope.check_external):
-            return _with_counts(End(reason, run.rounds), crawl, manifests, excluded, settings.limits)
+            return with_counts(End(reason, run.rounds), crawl, manifests, excluded, settings.limits)
         now = datetime.now(UTC)
         if settings.recrawl.is_on and now >= revisits_at and left != 0:
             revisits_at = now + _REVISITS_EVERY
@@ -67,7 +64,7 @@ def run_crawl(
         situation = look(crawl, manifests, step, now, digest, settings.politeness, excluded, is_planned, left == 0)
         action = decide(run, situation.outlook, now)
         if isinstance(action, End):
-            return _with_counts(action, crawl, manifests, excluded, settings.limits)
+            return with_counts(action, crawl, manifests, excluded, settings.limits)
         if isinstance(action, Wait):
             observer.waiting(action.until, situation.waiting)
             stop.wait((action.until - now).total_seconds())
@@ -75,23 +72,3 @@ def run_crawl(
             continue
         fetched = fetch_round(crawl, settings, engine, observer, stop, manifests, step, situation)
         run = run.after_round(fetched.counters, is_blocked=read_blocks(crawl) != situation.blocks)
-
-
-def _with_counts(
-    end: End, crawl: CrawlDir, manifests: Sequence[Manifest], excluded: Excluded | None, limits: Limits
-) -> End:
-    """Return an end with the numbers of URLs that are counted only then."""
-    if end.reason == "frontier_empty":
-        return end._replace(held=len(held_urls(crawl, manifests)))
-    if end.reason not in ("rounds", "max_pages"):
-        return end
-    most = limits.max_pages if end.reason == "max_pages" else 0
-    return end._replace(excluded=count_excluded(crawl, manifests, excluded), max_pages=most)
-
-
-def _follow_index_scope(crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:
-    """Make the index anew if the settings take documents in or out; nothing is requested for that."""
-    if differs(crawl, crawl.manifests(), IndexScope.of(settings.index)):
-        observer.busy("making the index anew, because [index] was changed")
-        for manifest in reindex(crawl, settings, engine):
-            observer.step_committed(manifest)
