@@ -1,4 +1,4 @@
-"""Selects the pages that are due for a revisit from the states of all URLs and adds them to the frontier (docs/freshness.md)."""
+"""Selects the pages that are due again, and puts them into the frontier (docs/freshness.md)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
