@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 
 from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, paths_of
@@ -16,17 +17,32 @@ from .attempt import Attempt, Engine
 _REVISIT_SECONDS = 0.0001  # of computing per page, roughly (benchmarks/README.md)
 
 
-def add_planned(
-    crawl: CrawlDir, settings_digest: str, engine: Engine, manifests: Sequence[Manifest], round_: int
-) -> bool:
-    """Put the pages whose planned time has come into the frontier; return whether there were any.
+def add_revisits(
+    crawl: CrawlDir,
+    recrawl: Recrawl,
+    sitemaps: Sitemaps,
+    settings_digest: str,
+    engine: Engine,
+    round_: int,
+    now: datetime,
+) -> None:
+    """Put the pages whose planned time has come, and those that are old enough, into the frontier."""
+    if recrawl.per_day:
+        _add_planned(crawl, settings_digest, engine, round_)
+    if criteria := DueCriteria.of(recrawl, sitemaps, now):
+        _add_old(crawl, criteria, settings_digest, engine, round_)
+
+
+def _add_planned(crawl: CrawlDir, settings_digest: str, engine: Engine, round_: int) -> None:
+    """Put the pages whose planned time has come into the frontier.
 
     The step is committed even if it writes nothing: its start is the time up to which table revisits was read.
     """
+    manifests = crawl.manifests()
     attempt = Attempt(crawl, Step("revisits", round_))
     planned, now = DuePages.of(crawl.root, manifests), attempt.started_at
     if not (expected := planned.count(now)):
-        return False
+        return
     plan = revisits.RevisitStep(
         crawl.root,
         round_,
@@ -40,30 +56,22 @@ def add_planned(
     engine.run(partial(revisits.build, step=plan), expected * _REVISIT_SECONDS)
     spent, suffix = planned.spent(now), f"-{uuid.uuid4().hex[:8]}"
     attempt.commit(settings_digest, consumed=spent, counters={TAKEN: expected}, suffix=suffix)
-    return True
 
 
-def add_revisits(
-    crawl: CrawlDir,
-    criteria: DueCriteria,
-    settings_digest: str,
-    engine: Engine,
-    manifests: Sequence[Manifest],
-    round_: int,
-) -> bool:
-    """Put the pages that are old enough into the frontier; return whether there were any."""
+def _add_old(crawl: CrawlDir, criteria: DueCriteria, settings_digest: str, engine: Engine, round_: int) -> None:
+    """Put the pages that are old enough into the frontier."""
+    manifests = crawl.manifests()
     urls = paths_of(manifests, "urls")
     if not (expected := count_due(crawl.root, urls, criteria)):
-        return False
+        return
     attempt = Attempt(crawl, Step("revisits", round_))
     waiting = Waiting.of(manifests)
     plan = revisits.RevisitStep(crawl.root, round_, criteria, expected, urls, waiting, attempt.report)
     engine.run(partial(revisits.build, step=plan), expected * _REVISIT_SECONDS)
     if attempt.files():
         attempt.commit(settings_digest, suffix=f"-{uuid.uuid4().hex[:8]}")
-        return True
-    attempt.clear()
-    return False
+    else:
+        attempt.clear()
 
 
 def plan_of(

@@ -42,6 +42,7 @@ class Outlook:
     blocked: int = 0  # URLs that wait
     excluded: int = 0  # URLs that wait, by the settings
     refused: int = 0  # hosts whose addresses are refused
+    only_external: bool = False  # the limit of pages is reached: only external targets are requested, and counted here
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,13 +57,16 @@ class Wait:
     until: datetime
 
 
-def limit_reached(run: Run, is_stopped: bool, pages_left: int | None) -> str | None:
-    """Return the reason why a run ends whatever waits: `stopped`, `rounds` or `max_pages`; None if it goes on."""
+def limit_reached(run: Run, is_stopped: bool, pages_left: int | None, checks_external: bool) -> str | None:
+    """Return the reason why a run ends whatever waits: `stopped`, `rounds` or `max_pages`; None if it goes on.
+
+    External targets do not count as pages: a crawl that checks them goes on with these alone.
+    """
     if is_stopped:
         return "stopped"
     if run.most_rounds is not None and run.rounds >= run.most_rounds:
         return "rounds"
-    return "max_pages" if pages_left == 0 else None
+    return "max_pages" if pages_left == 0 and not checks_external else None
 
 
 def decide(run: Run, outlook: Outlook, now: datetime) -> Fetch | Wait | End:
@@ -74,6 +78,8 @@ def decide(run: Run, outlook: Outlook, now: datetime) -> Fetch | Wait | End:
     coming, soon = outlook.coming, now + LONGEST_WAIT
 
     def end(reason: str, due_at: datetime | None = None) -> End:
+        if outlook.only_external:
+            return End("max_pages", run.rounds)
         blocked, excluded, refused = outlook.blocked, outlook.excluded, outlook.refused
         return End(reason, run.rounds, due_at, blocked=blocked, excluded=excluded, refused=refused)
 

@@ -1,4 +1,4 @@
-"""Reads what a round depends on: the waiting URLs, their hosts, blocks, and files of earlier attempts."""
+"""Reads what a round depends on, and what is left at the end: waiting URLs, their hosts, blocks, earlier attempts."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -13,9 +13,12 @@ from ..transforms.frontier.due_pages import DuePages
 from ..transforms.frontier.excluded import Excluded, NotRequested
 from ..transforms.frontier.selection import NextRound, next_round
 from ..transforms.politeness.adopted import state_rows
-from ..transforms.settings import Politeness
+from ..transforms.settings import Limits, Politeness
+from .control import End
+from .excluded_urls import count_excluded
 from .held_hosts import Held, held_hosts
 from .next_action import LONGEST_WAIT, Outlook
+from .release_held import held_urls
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +44,7 @@ def look(
     politeness: Politeness,
     excluded: Excluded | None,
     plans_revisits: bool,
-    only_external: bool = False,
+    only_external: bool,
 ) -> Situation:
     """Return the situation before a round; leftovers are committed by a round even if no URL is due.
 
@@ -58,6 +61,18 @@ def look(
     if leftovers.files:
         coming = NextRound(now, now)
     planned_at = DuePages.of(crawl.root, manifests).first() if plans_revisits else None
-    outlook = Outlook(coming, planned_at, closed.blocked, closed.excluded, held.refused)
+    outlook = Outlook(coming, planned_at, closed.blocked, closed.excluded, held.refused, only_external)
     waiting = sum(waiting_by_reason(crawl.root, manifests).values())
     return Situation(now, waiting, held, blocks, excluded, leftovers, others, outlook)
+
+
+def with_counts(
+    end: End, crawl: CrawlDir, manifests: Sequence[Manifest], excluded: Excluded | None, limits: Limits
+) -> End:
+    """Return an end with the numbers of URLs that are counted only then."""
+    if end.reason == "frontier_empty":
+        return end._replace(held=len(held_urls(crawl, manifests)))
+    if end.reason not in ("rounds", "max_pages"):
+        return end
+    most = limits.max_pages if end.reason == "max_pages" else 0
+    return end._replace(excluded=count_excluded(crawl, manifests, excluded), max_pages=most)

@@ -19,15 +19,15 @@ from ..transforms.directory.beside import registered
 from ..transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
 from ..transforms.directory.waiting import Left, Waiting, matching, read_waiting
 from ..transforms.frontier.files import write_frontier
-from ..transforms.settings import Aliases, Traps
+from ..transforms.settings import Aliases, Settings, Traps
 from ..transforms.tables.key_scan import Wanted, groups_with, matching_rows
 from ..transforms.tables.newest import newest
 from ..transforms.tables.schemas import KEY, TRAP_SAMPLES, TRAPS, URLS, Row
 from ..transforms.tables.table_files import open_parquet, read_table
 from ..transforms.traps.allow_list import compile_allow_list
 from ..transforms.traps.holds import Holds, TrappedHost
-from ..transforms.traps.judge import State
 from ..transforms.traps.novelty import unpack
+from ..transforms.traps.template_rows import State
 
 HELD_STATES = (State.TRAPPED.value, ALIAS)
 
@@ -39,9 +39,10 @@ class Released(NamedTuple):
     waiting: int  # in the frontier: their number per round is not limited any more
 
 
-def with_released(crawl: CrawlDir, traps: Traps) -> Traps:
+def with_released(crawl: CrawlDir, settings: Settings) -> Settings:
     """Return the settings with the patterns of `release` added to `traps.allow`."""
-    return dataclasses.replace(traps, allow=[*traps.allow, *released_patterns(crawl)])
+    allow = [*settings.traps.allow, *released_patterns(crawl)]
+    return dataclasses.replace(settings, traps=dataclasses.replace(settings.traps, allow=allow))
 
 
 def count_matches(crawl: CrawlDir, pattern: str) -> Released:

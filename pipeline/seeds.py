@@ -11,7 +11,7 @@ import pyarrow as pa
 from ..transforms.directory.beside import registered
 from ..transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
 from ..transforms.frontier.files import write_frontier
-from ..transforms.frontier.url_states import FAILED_STATES
+from ..transforms.frontier.link_targets import FAILED_STATES
 from ..transforms.tables.key_scan import Wanted, matching_rows
 from ..transforms.tables.schemas import KEY, URLS
 from ..transforms.tables.sitemap_terms import LESSER

@@ -10,8 +10,17 @@ from ...transforms.tables.schemas import DOCUMENTS
 from ...transforms.tables.table_files import read_table
 from ...transforms.urls.index_scope import IndexScope
 from ..attempt import Engine
+from ..control import Observer
 from ..rank import rank
 from .rebuild_index import rebuild_index
+
+
+def follow_index_scope(crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:
+    """Make the index anew if the settings take documents in or out; nothing is requested for that."""
+    if differs(crawl, crawl.manifests(), IndexScope.of(settings.index)):
+        observer.busy("making the index anew, because [index] was changed")
+        for manifest in reindex(crawl, settings, engine):
+            observer.step_committed(manifest)
 
 
 def reindex(crawl: CrawlDir, settings: Settings, engine: Engine) -> list[Manifest]:

@@ -3,20 +3,16 @@
 import contextlib
 import dataclasses
 import hashlib
-import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from ...transforms.archives.captures import SCAN
-from ...transforms.archives.choose import PLAN, Choice, Chosen, first_pages
-from ...transforms.archives.rights import RIGHTS, Rights
+from ...transforms.archives.choose import Choice, Chosen, first_pages
+from ...transforms.archives.rights import Rights
 from ...transforms.archives.scan import RECORDS, read_scanned
 from ...transforms.archives.sources import Source, Trouble
 from ...transforms.blocks.files import read_blocks
@@ -28,9 +24,7 @@ from ...transforms.http.request_headers import Identity
 from ...transforms.outcomes import IMPORTED, LINKS_ONLY
 from ...transforms.parsing.crawl_scope import CrawlScope
 from ...transforms.settings import Settings, changed_values, settings_digest
-from ...transforms.tables.bloom import Bloom
-from ...transforms.tables.key_scan import Wanted
-from ...transforms.tables.table_files import TableFile, TableWriter, open_parquet
+from ...transforms.tables.table_files import TableFile, TableWriter
 from ...transforms.urls.canonical import url_key
 from ..attempt import Attempt, Engine
 from ..compaction.compact_all import compact_all
@@ -38,12 +32,10 @@ from ..compaction.damage import Damage
 from ..control import Observer, StopSignal
 from ..update_round import update_round
 from . import read_files, scan_files
-from .read_before import keys_read, known_robots, known_urls, robots_texts
-from .stored_payloads import stored_originals
+from .parts import File, Slice, captures_of, choose_captures, parts_of, write_plans
+from .read_before import keys_read, robots_texts
 
 _SCAN_SECONDS, _READ_SECONDS = 1.5e-8, 3e-8  # of computing per byte of a file, roughly
-_GROUP_BYTES = 64 << 20  # of files that one worker reads together
-_ROW_GROUP = 20_000
 
 
 class Job(NamedTuple):
@@ -97,7 +89,7 @@ def import_archives(
     if not crawl.manifests():
         now = iso(datetime.now(UTC))
         crawl.commit(Manifest("seeds", 0, settings_digest(settings), (), {"seeds": 0}, (), now, now))
-    name = _name_of(job, settings, tuple(read_blocks(crawl)), follows)
+    name = _name_of(job, settings_digest(settings), SCAN.names, tuple(read_blocks(crawl)), follows)
     scans = [f"attempts/import-{name}-scan-{number:06d}.parquet" for number in range(len(job.sources))]
     own = _Import(crawl, settings, engine, observer, stop, job, follows, name, scans)
     found = Imported(len(job.sources), follows=follows, troubles=list(job.troubles))
@@ -105,7 +97,7 @@ def import_archives(
     if not stop.is_set():
         _add_scans(own, found)
         rights = Rights(robots_texts(crawl, crawl.manifests(), scans), Identity.of(settings.robot).token)
-        for part in _parts(own):
+        for part in parts_of(crawl.root, scans, job.part):
             if stop.is_set():
                 break
             _import_part(own, part, rights, found)
@@ -133,8 +125,8 @@ def _was_followed(manifests: Sequence[Manifest]) -> bool:
     return bool(files_of(manifests, "frontier")) or any(m.consumed for m in manifests)
 
 
-def _name_of(job: Job, settings: Settings, *more: object) -> str:
-    values = repr((list(map(tuple, job.sources)), job.part, settings_digest(settings), SCAN.names, *more))
+def _name_of(job: Job, *more: object) -> str:
+    values = repr((list(map(tuple, job.sources)), job.part, *more))
     return hashlib.blake2b(values.encode(), digest_size=6).hexdigest()
 
 
@@ -174,36 +166,12 @@ def _add_scans(own: _Import, found: Imported) -> None:
         found.troubles += scanned.troubles
 
 
-_File = tuple[Source | str, int]
-"""(an archive, or the path of a file of visits that has payloads of earlier imports; its bytes)"""
-
-_Slice = tuple[int, int, int]
-"""(number of a file, its first capture, the end)"""
-
-
-def _parts(own: _Import) -> Iterator[list[_Slice]]:
-    """Captures in the order of the files, at most `part` together."""
-    part: list[_Slice] = []
-    room = most = own.job.part or 1 << 62
-    for number, path in enumerate(own.scans):
-        scanned, start = read_scanned(own.crawl.root, path), 0
-        while scanned and start < scanned.captures:
-            end = min(scanned.captures, start + room)
-            part.append((number, start, end))
-            start, room = end, room - (end - start)
-            if not room:
-                yield part
-                part, room = [], most
-    if part:
-        yield part
-
-
-def _import_part(own: _Import, part: Sequence[_Slice], rights: Rights, found: Imported) -> None:
+def _import_part(own: _Import, part: Sequence[Slice], rights: Rights, found: Imported) -> None:
     crawl, manifests = own.crawl, own.crawl.manifests()
     step = next_step(manifests)
     with tempfile.TemporaryDirectory() as folder, contextlib.closing(Choice(folder)) as choice:
         own.observer.busy("choosing captures that the crawl does not have")
-        chosen = _choose(own, choice, part, manifests)
+        chosen = choose_captures(crawl, manifests, choice, own.scans, part, own.job.part is None)
         for reason in ("known", "older", "revisit", "revisit_differs"):
             found.skipped[reason] += getattr(chosen, reason)
         if not chosen.visits + chosen.robots:
@@ -212,9 +180,9 @@ def _import_part(own: _Import, part: Sequence[_Slice], rights: Rights, found: Im
         attempt = Attempt(crawl, step, prefix)
         attempt.stop_earlier()
         leftovers = find_leftovers(crawl, prefix)
-        files: list[_File] = [(source, source.bytes) for source in own.job.sources]
+        files: list[File] = [(source, source.bytes) for source in own.job.sources]
         files += [(file.path, file.bytes) for file in files_of(manifests, "visits")]
-        groups = _write_plans(own, choice, attempt, rights, files, keys_read(crawl, leftovers))
+        groups = write_plans(crawl, attempt.name, choice, rights, files, keys_read(crawl, leftovers))
         _read(own, attempt, groups, chosen)
         if own.stop.is_set():
             return
@@ -229,69 +197,6 @@ def _import_part(own: _Import, part: Sequence[_Slice], rights: Rights, found: Im
     _finish_update(crawl, own.settings, own.engine, own.observer)
     storage, digest = own.settings.storage, settings_digest(own.settings)
     compact_all(crawl, storage, digest, own.engine, own.observer, Damage(crawl, own.observer.warn))
-
-
-def _choose(own: _Import, choice: Choice, part: Sequence[_Slice], manifests: Sequence[Manifest]) -> Chosen:
-    for number, start, end in part:
-        for captures in _captures(own.crawl.root, own.scans[number], start, end):
-            choice.add_captures(number, captures)
-    crawl, hosts, keys = own.crawl, choice.hosts(), Bloom(sum(end - start for _, start, end in part))
-    for table in choice.url_keys():
-        keys.add(table["url_key"])
-    for known in known_urls(crawl, manifests, hosts, keys):
-        choice.add_known(known)
-    choice.add_known(known_robots(crawl, manifests, hosts))
-    revisited = Wanted.of(choice.revisited(), "url_key", "host")
-    if revisited.values:
-        for number, captures in _elsewhere(own, part):
-            choice.add_elsewhere(number, captures.filter(pa.array(revisited.mask(captures))))
-        blocks = read_blocks(crawl)
-        for number, path in enumerate(paths_of(manifests, "visits"), len(own.scans)):
-            for stored in stored_originals(crawl.root, path, revisited, blocks):
-                choice.add_stored(number, stored)
-    return choice.choose()
-
-
-def _elsewhere(own: _Import, part: Sequence[_Slice]) -> Iterator[tuple[int, pa.Table]]:
-    """The captures that are not in a part, with the number of their file."""
-    if own.job.part is None:
-        return
-    within = {number: (start, end) for number, start, end in part}
-    for number, path in enumerate(own.scans):
-        start, end = within.get(number, (0, 0))
-        for first, last in ((0, start), (end, sys.maxsize)):
-            if first < last:
-                yield from ((number, captures) for captures in _captures(own.crawl.root, path, first, last))
-
-
-def _captures(root: str, path: str, start: int, end: int) -> Iterator[pa.Table]:
-    with open_parquet(root, path) as file:
-        first = 0
-        for batch in file.iter_batches(_ROW_GROUP):
-            low, high = max(start - first, 0), min(end - first, batch.num_rows)
-            if low < high:
-                yield pa.Table.from_batches([batch.slice(low, high - low)]).cast(SCAN)
-            first += batch.num_rows
-
-
-def _write_plans(
-    own: _Import, choice: Choice, attempt: Attempt, rights: Rights, files: Sequence[_File], before: set[bytes]
-) -> list[list[tuple[Source | str, str]]]:
-    """Write the plan of each file, without what was read before; the files in groups for workers."""
-    groups: list[list[tuple[Source | str, str]]] = []
-    planned, room = pa.schema([*PLAN, *RIGHTS]), 0
-    for number, batches in choice.plans(before):
-        path = f"attempts/{attempt.name}-plan-{number:06d}.parquet"
-        with filesystem.create(own.crawl.path(path)) as sink, pq.ParquetWriter(sink, planned) as writer:
-            for batch in batches:
-                writer.write_table(rights.of(batch))
-        source, size = files[number]
-        if room < size:
-            groups.append([])
-            room = _GROUP_BYTES
-        groups[-1].append((source, path))
-        room -= size
-    return groups
 
 
 def _read(own: _Import, attempt: Attempt, groups: list[list[tuple[Source | str, str]]], chosen: Chosen) -> None:
@@ -320,6 +225,6 @@ def _seeds(own: _Import, step: Step, manifests: Sequence[Manifest]) -> list[Tabl
     if not own.follows or files_of(manifests, "seeds"):
         return []
     writer = TableWriter(own.crawl.root, "seeds", step.round)
-    captures = (table for path in own.scans for table in _captures(own.crawl.root, path, 0, sys.maxsize))
+    captures = (table for path in own.scans for table in captures_of(own.crawl.root, path))
     writer.write_rows([{"url_key": url_key(url), "url": url, "host": host} for host, url in first_pages(captures)])
     return [file] if (file := writer.close()) else []

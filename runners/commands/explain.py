@@ -5,7 +5,6 @@ import itertools
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +24,7 @@ from ..terminal.units import counted
 _BATCH = 500  # subjects for which the tables are read at a time
 
 
-class Answer(NamedTuple):
+class Explained(NamedTuple):
     """What is known about a URL or a host."""
 
     subject: str
@@ -66,8 +65,7 @@ def run(arguments: argparse.Namespace) -> None:
     bad: list[str] = []  # subjects without an answer
     subjects = iter(arguments.subjects) if arguments.subjects else _read(arguments.file, bad)
     try:
-        settings = stored_settings(crawl)
-        sources = open_sources(crawl, replace(settings, traps=with_released(crawl, settings.traps)))
+        sources = open_sources(crawl, with_released(crawl, stored_settings(crawl)))
         with sources.tables:
             for answer in _answers(sources, subjects, datetime.now(UTC)):
                 if isinstance(answer, Unknown):
@@ -110,7 +108,7 @@ def _read(path: str, bad: list[str]) -> Iterator[str]:
             bad.append(name)
 
 
-def _answers(sources: Sources, subjects: Iterator[str], now: datetime) -> Iterator[Answer | Unknown]:
+def _answers(sources: Sources, subjects: Iterator[str], now: datetime) -> Iterator[Explained | Unknown]:
     """What is known about URLs and hosts, in their order."""
     while batch := list(itertools.islice(subjects, _BATCH)):
         of_urls = _of_urls(sources, [name for name in batch if "/" in name], now)
@@ -118,15 +116,15 @@ def _answers(sources: Sources, subjects: Iterator[str], now: datetime) -> Iterat
             yield next(of_urls) if "/" in name else _of_host(sources, name, now)
 
 
-def _of_urls(sources: Sources, names: Sequence[str], now: datetime) -> Iterator[Answer]:
+def _of_urls(sources: Sources, names: Sequence[str], now: datetime) -> Iterator[Explained]:
     for name, record in zip(names, read_records(sources, names) if names else (), strict=True):
         said = conclusion(record, now)
-        yield Answer(name, {"conclusion": said} | record.to_dict(), said, [said, "", *evidence(record, now)])
+        yield Explained(name, {"conclusion": said} | record.to_dict(), said, [said, "", *evidence(record, now)])
 
 
-def _of_host(sources: Sources, name: str, now: datetime) -> Answer | Unknown:
+def _of_host(sources: Sources, name: str, now: datetime) -> Explained | Unknown:
     record = host_record(sources, name.lower())
     if record is None:
         return Unknown(name)
     lines = list(host_lines(record, now))
-    return Answer(name, record, lines[0].partition(": ")[2], lines)
+    return Explained(name, record, lines[0].partition(": ")[2], lines)

@@ -4,7 +4,7 @@ import threading
 from datetime import UTC, datetime
 
 from ...pipeline.seeds import Seed, add_seeds, parse_seeds
-from ...search.gateway.app import Answer, Submit
+from ...search.gateway.app import Receipt, Submit
 from ...transforms.directory.crawl_dir import CrawlDir, paths_of
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.parsing.crawl_scope import CrawlScope
@@ -22,9 +22,9 @@ def open_submissions(crawl: CrawlDir) -> Submit:
     stored_settings(crawl)
     turn = threading.Lock()
 
-    def submit(text: str) -> Answer:
+    def submit(text: str) -> Receipt:
         if not turn.acquire(blocking=False):
-            return Answer(503, "Somebody else is submitting a page at this moment. Try again.")
+            return Receipt(503, "Somebody else is submitting a page at this moment. Try again.")
         try:
             return take(crawl, text, datetime.now(UTC))
         finally:
@@ -33,17 +33,17 @@ def open_submissions(crawl: CrawlDir) -> Submit:
     return submit
 
 
-def take(crawl: CrawlDir, text: str, now: datetime) -> Answer:
+def take(crawl: CrawlDir, text: str, now: datetime) -> Receipt:
     """Put a URL into the crawl's next round, if it is one, belongs to the crawl, and has not been there."""
     seeds, bad = parse_seeds(text.splitlines()[:1], "submission")
     if not seeds:
         problem = bad[0].problem if bad else "there is no URL"
-        return Answer(400, f"This cannot be visited: {problem}.")
+        return Receipt(400, f"This cannot be visited: {problem}.")
     settings, url = stored_settings(crawl), seeds[0].url
     scope = CrawlScope.of(crawl.root, settings.scope, settings.documents, paths_of(crawl.manifests(), "seeds"))
     if rule := scope.url_filter().reject(url, depth=0, redirects=0):
-        return Answer(403, f"{url} is outside the scope of this crawl (rule {rule}).")
+        return Receipt(403, f"{url} is outside the scope of this crawl (rule {rule}).")
     added = add_seeds(crawl, [Seed(url)], settings_digest(settings), now)
     if added.known:
-        return Answer(200, f"{url} is known already: the crawl has visited it, or will.")
-    return Answer(202, f"{url} is accepted: the crawl visits it in its next round.")
+        return Receipt(200, f"{url} is known already: the crawl has visited it, or will.")
+    return Receipt(202, f"{url} is accepted: the crawl visits it in its next round.")

@@ -29,7 +29,7 @@ from ...transforms.indexing import korean
 from ...transforms.observers.registry import open_observers
 from ...transforms.parsing.registry import kinds_of
 from ...transforms.plugins import PluginError
-from ...transforms.politeness.downloaders import open_downloaders
+from ...transforms.politeness.downloaders import open_downloaders, refuse_without_head
 from ...transforms.settings import Fetch, Ranking, Robot, Settings, all_values, override, render, settings_digest
 from ...transforms.settings.toml_values import to_toml
 from ...transforms.signatures.signer import signer_of
@@ -172,7 +172,9 @@ def refuse_missing_plugins(settings: Settings, directory: CrawlDir) -> None:
     load_filters(settings.scope.filters)
     load_scorers(settings.priority.scorers)
     open_observers(settings, directory.read_bytes)
-    open_downloaders(settings)
+    downloaders = open_downloaders(settings)
+    if settings.scope.check_external:
+        refuse_without_head(downloaders, settings.fetch)
     signer_of(settings.robot)
     if settings.documents.korean_morphemes and not korean.is_available():
         raise PluginError(f"documents.korean_morphemes = true needs kiwipiepy: {korean.HOW_TO_INSTALL}")

@@ -8,7 +8,7 @@ from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
 from ...transforms.robots import rules
 from ...transforms.tables.schemas import Row
-from ...transforms.traps.judge import State, results_of
+from ...transforms.traps.template_rows import State, results_of
 from ..state.host_waits import RobotsFailure, robots_failures, why
 from ..state.outcome_words import MEANINGS, status_words
 from ..terminal.units import counted, latency, size

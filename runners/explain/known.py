@@ -19,7 +19,7 @@ from ...transforms.outcomes import REQUESTED
 from ...transforms.rights.tdm_rules import TdmRules, read_tdm_rules
 from ...transforms.tables.schemas import TABLES, Row
 from ...transforms.tables.table_files import read_table
-from ...transforms.traps.judge import State
+from ...transforms.traps.template_rows import State
 from ...transforms.urls.filters import NEVER_TEXT, UrlFilter, extension
 from ...transforms.urls.index_scope import IndexScope
 from .sources import Sources, keys

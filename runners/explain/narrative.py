@@ -13,7 +13,7 @@ from ...transforms.rights.usage import Usage
 from ...transforms.robots.rules import Verdict
 from ...transforms.tables.schemas import Row
 from ...transforms.tables.sitemap_terms import EXTERNAL, REQUISITE
-from ...transforms.traps.judge import State, results_of
+from ...transforms.traps.template_rows import State, results_of
 from ..state.host_waits import why
 from ..state.outcome_words import MEANINGS, status_words
 from ..terminal.units import counted

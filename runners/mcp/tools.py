@@ -5,7 +5,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -149,8 +148,7 @@ class Tools:
 
     def _explained(self, name: str, url: str) -> Answer:
         crawl, now = self._crawls[name], datetime.now(UTC)
-        settings = stored_settings(crawl)
-        sources = open_sources(crawl, replace(settings, traps=with_released(crawl, settings.traps)))
+        sources = open_sources(crawl, with_released(crawl, stored_settings(crawl)))
         with sources.tables:
             (record,) = read_records(sources, [url])
         found: Answer = ({"crawl": name} if name else {}) | {"conclusion": conclusion(record, now)}

@@ -27,7 +27,7 @@ def facts(
         "delay": f"{politeness.delay:g}",
         "waits_as_long": politeness.response_factor > 0,
         "addresses": list(addresses),
-        "revisits": recrawl.after is not None or recrawl.per_day > 0,
+        "revisits": recrawl.is_on,
         "kinds": list(documents.kinds),
         "max_megabytes": f"{fetch.max_body_bytes / 1e6:.0f}",
     }

@@ -118,8 +118,7 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
 
     Without settings by the defaults, and no URL is excluded.
     """
-    excludes, settings = settings is not None, settings or Settings()
-    settings = dataclasses.replace(settings, traps=with_released(crawl, settings.traps))
+    excludes, settings = settings is not None, with_released(crawl, settings or Settings())
     manifests = crawl.require_manifests()
     step, counts = next_step(manifests), _counts(manifests)
     frontier, hosts = waiting_by_reason(crawl.root, manifests), _hosts(crawl, manifests)

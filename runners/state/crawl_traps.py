@@ -8,13 +8,13 @@ from typing import TypedDict
 
 from ...pipeline.release_held import with_released
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, next_step
-from ...transforms.settings import Traps
+from ...transforms.settings import Settings
 from ...transforms.tables.newest import newest
 from ...transforms.tables.schemas import TABLES
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.allow_list import compile_allow_list
-from ...transforms.traps.judge import State, results_of
 from ...transforms.traps.names import group_templates, pattern_of
+from ...transforms.traps.template_rows import State, results_of
 
 
 class Trap(TypedDict):
@@ -89,7 +89,7 @@ def _join(rows: list[Trap], names: Sequence[str], waiting: int, held: int) -> Tr
 
 def release_hint(crawl: CrawlDir) -> str:
     """Return the command that releases what the trap with the most URLs holds; empty if there is no trap."""
-    traps = closed_traps(crawl, crawl.manifests(), with_released(crawl, Traps()).allow)
+    traps = closed_traps(crawl, crawl.manifests(), with_released(crawl, Settings()).traps.allow)
     if not traps:
         return ""
     command = _release_command(max(traps, key=lambda trap: trap["held"]), crawl.root)

@@ -13,10 +13,10 @@ from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
 from ...transforms.directory.waiting import Waiting, read_waiting
 from ...transforms.frontier.due_pages import DuePages
 from ...transforms.frontier.excluded import NotRequested
-from ...transforms.frontier.revisit_plan import REVISITED
+from ...transforms.frontier.recrawl import STATES
 from ...transforms.settings import Politeness, Recrawl
 from ...transforms.tables.schemas import TIME
-from ...transforms.tables.sitemap_terms import EXTERNAL, MAY_CHANGE, REQUISITE, TDMREP
+from ...transforms.tables.sitemap_terms import EXTERNAL
 
 
 class DueUrls(NamedTuple):
@@ -108,14 +108,10 @@ _AGED = """
             if(sitemap_lastmod > last_fetched_at, sitemap_lastmod, NULL)
         ) AS due_at
         FROM urls ANTI JOIN frontier USING (url_key)
-        WHERE kind IS DISTINCT FROM $requisite AND (
-            state = 'fetched'
-            OR (kind = $tdmrep AND list_contains($may_change, state))
-            OR (kind = $external AND list_contains($revisited, state))
-        )
+        WHERE list_contains(coalesce(map($kinds, $states)[kind], ['fetched']), state)
     )
 """
-"""When `DueCriteria.holds` for visited pages: by age, or from the change on of which a sitemap has told."""
+"""When `DueCriteria.mask` holds for visited pages: by age, or from the change on that a sitemap dates."""
 
 
 def _aged(
@@ -124,8 +120,7 @@ def _aged(
     from ...transforms.sql_views import connect  # noqa: PLC0415 - few crawls need it
 
     values = {"now": now, "pages": after, "sitemaps": min(after, sitemaps_after)}
-    values |= {"tdmrep": TDMREP, "may_change": list(MAY_CHANGE)}
-    values |= {"requisite": REQUISITE, "external": EXTERNAL, "revisited": list(REVISITED)}
+    values |= {"external": EXTERNAL, "kinds": list(STATES), "states": [list(states) for states in STATES.values()]}
     with connect(crawl, manifests, ("urls", "frontier")) as tables:
         row = tables.execute(_AGED, values).fetchone()
     return Revisits(*row) if row else NO_REVISITS

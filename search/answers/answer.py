@@ -19,7 +19,8 @@ from ..index.postings import Unit
 from ..index.pruning import Weighted
 from ..index.scored import Scored
 from ..index.segments import Corpus, Mask
-from ..query.parse import Condition, Query, parse
+from ..query.conditions import Condition, Query
+from ..query.parse import parse
 from ..query.spelling import Dictionary
 from ..query.synonyms import Synonyms
 from .cursor import Cursor

@@ -17,7 +17,7 @@ from ..index.postings import Unit
 from ..index.scored import Scored
 from ..index.segment import HitFacts, Segment, StoredDocument
 from ..index.segments import Corpus
-from ..query.parse import Query
+from ..query.conditions import Query
 from ..results.beginnings import without_contents, without_title
 from ..results.form_matches import Forms, Match, Text, kept, matches_of
 from ..results.hits import Explanation, Hit, Part

@@ -8,8 +8,8 @@ from ..index.crawls import CRAWL
 from ..index.postings import Unit
 from ..index.scored import Scored
 from ..index.segments import Corpus, Mask
+from ..query.conditions import AllOf, AnyOf, Condition, Fact, Filter, Not, Phrase, Word
 from ..query.lexemes import day
-from ..query.parse import All, Any, Condition, Fact, Filter, Not, Phrase, Word
 
 
 def units(condition: Condition) -> Iterator[Unit]:
@@ -23,7 +23,7 @@ def units(condition: Condition) -> Iterator[Unit]:
             yield terms
         case Not(part):
             yield from units(part)
-        case All(parts) | Any(parts):
+        case AllOf(parts) | AnyOf(parts):
             for part in parts:
                 yield from units(part)
 
@@ -35,7 +35,7 @@ def named_crawls(condition: Condition) -> Iterator[str]:
             yield value
         case Not(part):
             yield from named_crawls(part)
-        case All(parts) | Any(parts):
+        case AllOf(parts) | AnyOf(parts):
             for part in parts:
                 yield from named_crawls(part)
 
@@ -82,9 +82,9 @@ def matching(corpus: Corpus, scored: Mapping[Unit, Scored], condition: Condition
             return corpus.having_fact(name, value)
         case Not(part):
             return ~matching(corpus, scored, part)
-        case All(parts):
+        case AllOf(parts):
             return np.logical_and.reduce([matching(corpus, scored, part) for part in parts])
-        case Any(parts):
+        case AnyOf(parts):
             # In place: most queries are of this form.
             mask = np.zeros(len(corpus.current), bool)
             for part in parts:

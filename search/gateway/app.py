@@ -37,14 +37,14 @@ SUBMISSIONS = Rate(per_second=0.1, burst=10)
 _STATIC_MAX_AGE_S = 3600  # for which browsers cache static files
 
 
-class Answer(NamedTuple):
+class Receipt(NamedTuple):
     """The result of a submission: an HTTP status, and a sentence for the submitter."""
 
     status: int
     message: str
 
 
-Submit = Callable[[str], Answer]
+Submit = Callable[[str], Receipt]
 """Handles a submitted URL; it may be any text."""
 
 

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from ...transforms.indexing.analysis import is_further, leading_to, word_classes
 from ...transforms.indexing.invert import PHRASE_FIELDS
 from ...transforms.indexing.light_stems import STEMS
-from ...transforms.indexing.write_segment import FIELD_BITS, FORMS, POSTINGS, max_frequency, undo_gaps
+from ...transforms.indexing.packing import FIELD_BITS, max_frequency, undo_gaps
+from ...transforms.indexing.write_segment import FORMS, POSTINGS
 from . import patterns
 from .cache import Cache
 from .pages import Bytes, together

@@ -20,7 +20,7 @@ phrases.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ...transforms.indexing.analysis import (
@@ -33,7 +33,7 @@ from ...transforms.indexing.analysis import (
     tokens,
 )
 from ..index.patterns import is_pattern, pattern, with_beginnings
-from ..index.postings import Unit
+from .conditions import AllOf, AnyOf, Condition, Fact, Filter, Not, Phrase, Query, Word
 from .lexemes import FACT, FIELDS, FILTERS, Lexemes, as_text, lexemes
 
 MAX_TERMS = 128
@@ -52,83 +52,6 @@ _VIETNAMESE_EXACT = 2  # times the weight of an exact form: with it, the form an
 _MAX_STOP_WORDS = 2  # beside one word, to be a phrase with it
 _SHORTENED = re.compile(r"\W*\w+(?:['’]\w+)+\W*")  # don't, crawler's: the analysis splits them, but they are one word
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
-
-
-class Word(NamedTuple):
-    """Documents that contain a word in any of its forms, in any field or in one."""
-
-    term: str
-    field: str | None = None
-
-
-class Phrase(NamedTuple):
-    """Documents with consecutive exact forms in title or body, or in one field; a single form, in any field."""
-
-    terms: tuple[str, ...]
-    field: str | None = None
-
-
-class Filter(NamedTuple):
-    """Documents with a fact: site, lang, type, or a date from a day on (after) or before it."""
-
-    name: str
-    value: str
-
-
-class Fact(NamedTuple):
-    """Documents with a value of a fact, in any letter case; * stands for any characters."""
-
-    name: str
-    value: str
-
-
-class All(NamedTuple):
-    """Documents that match all parts; every document if there are none."""
-
-    parts: tuple["Condition", ...]
-
-
-class Any(NamedTuple):
-    """Documents that match any part; none if there are none."""
-
-    parts: tuple["Condition", ...]
-
-
-class Not(NamedTuple):
-    """Documents that do not match the part."""
-
-    part: "Condition"
-
-
-Condition = Word | Phrase | Filter | Fact | All | Any | Not
-
-
-class Query(NamedTuple):
-    """A parsed query; all terms are those of `analysis.tokens`."""
-
-    words: tuple[str, ...]  # scored, each once
-    phrases: tuple[tuple[str, ...], ...]  # of two words or more, scored
-    condition: Condition  # of the documents that match
-    wider: Condition  # if nothing matches: phrases beside words are optional, except after a plus or an operator
-    times: Mapping[str, int]  # how often each word occurs in the query
-    exact: tuple[tuple[str], ...] = ()  # forms of a short query, scored beside their words
-    pairs: tuple[str, ...] = ()  # of words in a row (`analysis.pairs`), scored where a title has them in a row
-    exact_weight: int = 1
-    names: tuple[str, ...] = ()  # `analysis.names_within`, scored where links name a section so
-    excludes: bool = False  # some documents, by NOT or a minus
-    least_score: float = 0.0  # of a document that is found, relative to the best one
-    notes: tuple[str, ...] = ()  # a sentence on each filter whose value cannot be used, which is taken as words
-
-    @property
-    def scoring(self) -> tuple[Unit, ...]:
-        """The words, phrases, exact forms, pairs and names."""
-        return (*self.words, *self.phrases, *self.exact, *self.pairs, *self.names)
-
-    def weight(self, unit: Unit) -> int:
-        """The factor of a unit's score: a word counts as often as it occurs, an exact form by the query's language."""
-        if isinstance(unit, str):
-            return self.times.get(unit, 1)
-        return self.exact_weight if len(unit) == 1 else 1
 
 
 def parse(
@@ -224,29 +147,29 @@ class _Parser:
                 self._has_phrases = True
             elif isinstance(part, _Piece):
                 may += map(Word, part.words)
-            elif isinstance(part, Any) or (isinstance(part, Word) and part.field is None):
+            elif isinstance(part, AnyOf) or (isinstance(part, Word) and part.field is None):
                 may.append(part)
             elif part is not None:
                 must.append(part)
         if not any(_requires(part, (Word, Phrase)) for part in must):
             if may := _without_stop_words(may):
-                must.append(may[0] if len(may) == 1 else Any(tuple(may)))
+                must.append(may[0] if len(may) == 1 else AnyOf(tuple(may)))
             elif not any(_requires(part, (Filter, Fact)) for part in must):
-                return Any(())  # exclusions alone match nothing
-        return must[0] if len(must) == 1 else All(tuple(must))
+                return AnyOf(())  # exclusions alone match nothing
+        return must[0] if len(must) == 1 else AllOf(tuple(must))
 
     def _part(self, scores: bool) -> Condition | _Piece | None:
         """Operands joined by OR and AND. An operator without an operand is ignored."""
         ways = [self._all(scores)]
         while self._take("OR"):
             ways.append(self._all(scores))
-        return _join(Any, ways)
+        return _join(AnyOf, ways)
 
     def _all(self, scores: bool) -> Condition | _Piece | None:
         operands = [self._operand(scores)]
         while self._take("AND"):
             operands.append(self._operand(scores))
-        return _join(All, operands)
+        return _join(AllOf, operands)
 
     def _operand(self, scores: bool) -> Condition | _Piece | None:
         is_not, is_required = False, self._take("+")
@@ -256,7 +179,7 @@ class _Parser:
         if operand is None or not (is_not or is_required):
             return operand
         self.excludes |= is_not
-        return Not(_whole(operand)) if is_not else All((_whole(operand),))
+        return Not(_whole(operand)) if is_not else AllOf((_whole(operand),))
 
     def _atom(self, scores: bool) -> Condition | _Piece | None:
         if self._next == len(self._lexemes) or self._lexemes[self._next].kind in (")", "AND", "OR"):
@@ -329,10 +252,10 @@ def _whole(part: Condition | _Piece) -> Condition:
     # Morphemes cover only a part of a token that is partly in another script.
     if not part.morphemes or not all(map(_HANGUL.fullmatch, part.terms)):
         return exact
-    return Any((exact, All(tuple(map(Word, part.morphemes)))))
+    return AnyOf((exact, AllOf(tuple(map(Word, part.morphemes)))))
 
 
-def _join(kind: type[All] | type[Any], parts: Iterable[Condition | _Piece | None]) -> Condition | _Piece | None:
+def _join(kind: type[AllOf] | type[AnyOf], parts: Iterable[Condition | _Piece | None]) -> Condition | _Piece | None:
     found = [part for part in parts if part is not None]
     if len(found) < 2:
         return found[0] if found else None
@@ -341,7 +264,7 @@ def _join(kind: type[All] | type[Any], parts: Iterable[Condition | _Piece | None
 
 def _requires(condition: Condition, kinds: tuple[type, ...]) -> bool:
     """Whether a condition requires a part of these kinds."""
-    if isinstance(condition, All | Any):
+    if isinstance(condition, AllOf | AnyOf):
         return any(_requires(part, kinds) for part in condition.parts)
     return isinstance(condition, kinds)
 

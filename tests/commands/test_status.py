@@ -407,6 +407,8 @@ AGED = {
     "all are": ([(30, {}), (24, {})], (2, -6, None)),
     "a failure is not visited again": ([(30, {"state": "gone"})], (0, None, None)),
     "a missing file that may come": ([(13, {"state": "gone", "kind": "tdmrep"})], (1, -1, None)),
+    "an external target that was gone": ([(25, {"state": "gone", "kind": "external"})], (1, -1, None)),
+    "a requisite": ([(30, {"kind": "requisite"})], (0, None, None)),
     "a sitemap, which has another age": ([(13, {"kind": "sitemap"}), (13, {})], (1, -1, 11)),
     "a change of which a sitemap tells": ([(10, {"sitemap_lastmod": NOW - 3 * HOUR})], (1, -3, None)),
     "a change before the visit": ([(10, {"sitemap_lastmod": NOW - 11 * HOUR})], (0, None, 14)),

@@ -12,15 +12,16 @@ A_SECOND = NOW + timedelta(seconds=1)
 COUNTS = {"blocked": 3, "excluded": 4, "refused": 5}
 AT_ONCE = NextRound(NOW, NOW)
 
-# rounds wanted, rounds fetched, whether a signal came, pages left of the limit: why the run ends
+# rounds wanted, rounds fetched, whether a signal came, pages left, whether external targets count: why the run ends
 LIMITS = {
-    "no limit": ((None, 7, False, None), None),
-    "below both": ((8, 7, False, 1), None),
-    "no round left": ((7, 7, False, 1), "rounds"),
-    "none wanted": ((0, 0, False, None), "rounds"),
-    "no page left": ((8, 7, False, 0), "max_pages"),
-    "neither left": ((7, 7, False, 0), "rounds"),
-    "a signal comes first": ((7, 7, True, 0), "stopped"),
+    "no limit": ((None, 7, False, None, False), None),
+    "below both": ((8, 7, False, 1, False), None),
+    "no round left": ((7, 7, False, 1, False), "rounds"),
+    "none wanted": ((0, 0, False, None, False), "rounds"),
+    "no page left": ((8, 7, False, 0, False), "max_pages"),
+    "but external targets": ((8, 7, False, 0, True), None),
+    "neither left": ((7, 7, False, 0, True), "rounds"),
+    "a signal comes first": ((7, 7, True, 0, True), "stopped"),
 }
 
 # the run, what waits: what it does
@@ -44,6 +45,10 @@ ACTIONS = {
     "idle again": (Run(idle_rounds=2), Outlook(NextRound(A_SECOND, A_SECOND), **COUNTS), End("not_due", 0, **COUNTS)),
     "idle, and later": (Run(idle_rounds=2), Outlook(NextRound(LATER, LATER)), End("not_due", 0, LATER)),
     "idle, and nothing waits": (Run(idle_rounds=2), Outlook(), End("frontier_empty", 0)),
+    "an external target is due": (Run(rounds=1), Outlook(AT_ONCE, only_external=True), Fetch()),
+    "one in a second": (Run(), Outlook(NextRound(A_SECOND, A_SECOND), only_external=True), Wait(A_SECOND)),
+    "no further one": (Run(rounds=1), Outlook(**COUNTS, only_external=True), End("max_pages", 1)),
+    "one later": (Run(rounds=1), Outlook(NextRound(LATER, LATER), only_external=True), End("max_pages", 1)),
 }
 
 # counters of a fetch step, whether a block was added meanwhile: idle rounds in a row, of which there was one
@@ -58,8 +63,8 @@ ROUNDS = {
 
 def test_limits_end_a_run_whatever_waits() -> None:
     found = {
-        name: limit_reached(Run(most, rounds), is_stopped, left)
-        for name, ((most, rounds, is_stopped, left), _) in LIMITS.items()
+        name: limit_reached(Run(most, rounds), is_stopped, left, checks_external)
+        for name, ((most, rounds, is_stopped, left, checks_external), _) in LIMITS.items()
     }
     assert found == {name: reason for name, (_, reason) in LIMITS.items()}
 

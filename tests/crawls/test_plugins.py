@@ -15,10 +15,14 @@ from beamtrawl.runners.state.crawl_status import summarize
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms import settings
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.http.client import Client
 from beamtrawl.transforms.observers.registry import Alert, alert_rows
 from beamtrawl.transforms.parsing.robots_meta import Directives
 from beamtrawl.transforms.parsing.source import Source
+from beamtrawl.transforms.plugins import PluginError
 from beamtrawl.transforms.politeness import downloaders
+from beamtrawl.transforms.politeness.host_queue import BrowserRules
+from beamtrawl.transforms.settings import Fetch
 from tests.support import plugins
 from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl, failure, in_one_process
 from tests.support.crawls import rows
@@ -204,6 +208,22 @@ def test_the_factors_of_a_url_in_the_frontier_are_explained(crawled, tmp_path):
 
 def test_examples_in_docstrings():
     assert doctest.testmod(downloaders) == (0, 1)
+
+
+class OfAnEarlierVersion:
+    """A downloader of the time when there were no external targets."""
+
+    def __init__(self, client: Client, browser_rules: BrowserRules) -> None:
+        self.close = client.close
+
+
+def test_a_downloader_without_head_is_refused_before_it_is_asked_for_external_targets():
+    downloaders.refuse_without_head([("a.test", downloaders.Through)], Fetch())
+    with pytest.raises(PluginError) as error:
+        downloaders.refuse_without_head([("a.test", downloaders.Through), ("https:", OfAnEarlierVersion)], Fetch())
+    assert str(error.value).startswith(
+        "scope.check_external needs a method head, which OfAnEarlierVersion (for https:) lacks: "
+    )
 
 
 def test_what_is_said_of_an_image_is_its_anchor(crawled):

@@ -14,7 +14,7 @@ from beamtrawl.transforms.documents.finish_pages import (
     rejections_of,
 )
 from beamtrawl.transforms.exchange.batch_schemas import NOT_FOLLOWED, PAGES
-from beamtrawl.transforms.frontier.url_states import merge_candidates
+from beamtrawl.transforms.frontier.link_targets import merge_candidates
 from beamtrawl.transforms.tables.schemas import DOCUMENTS
 from beamtrawl.transforms.tables.table_files import conform
 from beamtrawl.transforms.urls.canonical import url_key

@@ -10,7 +10,7 @@ import pytest
 from beamtrawl.transforms.directory.crawl_dir import Manifest
 from beamtrawl.transforms.frontier.due_pages import TAKEN, DuePages, IsPlanned, write_due_pages
 from beamtrawl.transforms.tables.batches import from_ipc
-from beamtrawl.transforms.tables.schemas import KEY, REVISITS
+from beamtrawl.transforms.tables.schemas import KEY, REVISITS, TIME
 from beamtrawl.transforms.tables.table_files import TableFile
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -103,4 +103,5 @@ PLANNED = {
 
 @pytest.mark.parametrize(("state", "at", "is_due"), PLANNED.values(), ids=PLANNED)
 def test_a_planned_page_is_due_from_its_time_on(state: str, at: datetime | None, is_due: bool) -> None:
-    assert IsPlanned(hour(2)).holds({"state": state, "next_fetch_at": at}) is is_due
+    rows = pa.table({"state": [state], "next_fetch_at": pa.array([at], TIME)})
+    assert IsPlanned(hour(2)).mask(rows).to_pylist() == [is_due]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from beamtrawl.transforms.frontier.url_states import found_again, merge_candidates
+from beamtrawl.transforms.frontier.link_targets import found_again, merge_candidates
 from beamtrawl.transforms.tables.sitemap_terms import terms
 from tests.frontier.test_url_states import due, found, known
 

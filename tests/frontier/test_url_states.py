@@ -7,13 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.exchange.batch_schemas import CANDIDATES, FACTS
-from beamtrawl.transforms.frontier.url_states import (
-    advance,
-    after_visit,
-    merge_candidates,
-    remembered,
-    retry_at,
-)
+from beamtrawl.transforms.frontier.link_targets import merge_candidates
+from beamtrawl.transforms.frontier.url_states import advance, after_visit, remembered, retry_at
 from beamtrawl.transforms.outcomes import NO_ADDRESS, REQUESTED, Outcome
 from beamtrawl.transforms.politeness.backoff import HostState, after, rest
 from beamtrawl.transforms.settings import Limits, Politeness

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from beamtrawl.search.gateway.app import Answer, create_app
+from beamtrawl.search.gateway.app import Receipt, create_app
 from beamtrawl.search.gateway.rate_limits import Rate
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 from tests.support.command_line import beamtrawl
@@ -257,7 +257,7 @@ def everything(path):
     crawl = indexed(path / "crawl", [*WORDS, {"url": "http://a.test/long", "title": "long" * 1_000, "text": "endless"}])
 
     def app(**arguments):
-        return create_app(crawl, logo=logo, submit=lambda url: Answer(200, "Thank you."), **arguments)
+        return create_app(crawl, logo=logo, submit=lambda url: Receipt(200, "Thank you."), **arguments)
 
     rules = [rule for rule in app().url_map.iter_rules() if "GET" in rule.methods]
     return app, [rule.rule.replace("<path:filename>", "style.css") for rule in rules]

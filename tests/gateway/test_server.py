@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from beamtrawl.search.gateway.app import Answer, create_app
+from beamtrawl.search.gateway.app import Receipt, create_app
 from beamtrawl.search.gateway.server import ServerLimits, create_server
 from tests.support.corpus import indexed
 
@@ -150,7 +150,7 @@ def test_a_malformed_request_is_answered(caplog: pytest.LogCaptureFixture) -> No
 
 def test_links_begin_with_the_path_of_a_proxy_that_leaves_it_out_or_not(tmp_path):
     rows = [{"url": f"http://a.test/{n}", "title": "Page", "text": "common"} for n in range(11)]
-    app = create_app(indexed(tmp_path, rows), submit=lambda url: Answer(202, url))
+    app = create_app(indexed(tmp_path, rows), submit=lambda url: Receipt(202, url))
     with serving(app, ServerLimits(), prefix="/our/search") as server:
         for path in ("/", "/our/search/"):
             client = http.client.HTTPConnection("127.0.0.1", server.effective_port, timeout=30)

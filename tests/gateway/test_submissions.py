@@ -8,7 +8,7 @@ import pytest
 
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.commands.submissions import open_submissions
-from beamtrawl.search.gateway.app import Answer, create_app
+from beamtrawl.search.gateway.app import Receipt, create_app
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.settings import Settings, override, render
 from tests.support.corpus import commit
@@ -95,7 +95,7 @@ def test_while_one_is_taken_another_is_asked_to_wait(tmp_path):
 
 def test_a_client_submits_ten_at_once_and_one_more_in_ten_seconds(tmp_path):
     now = [0.0]
-    take = lambda url: Answer(202, url)  # noqa: E731
+    take = lambda url: Receipt(202, url)  # noqa: E731
     client = create_app(CrawlDir(str(tmp_path)), submit=take, clock=lambda: now[0]).test_client()
     found = {}
     for now[0], submissions in ((0.0, 11), (9.9, 1), (10.1, 2)):

@@ -20,7 +20,7 @@ from beamtrawl.transforms.http.reply import Reply, outcome
 from beamtrawl.transforms.http.request_headers import Identity
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.robots import lookup
-from beamtrawl.transforms.robots.rules import Verdict, judge, parse
+from beamtrawl.transforms.robots.rules import Verdict, parse, verdict_of
 from beamtrawl.transforms.settings import Fetch, Robot
 from tests.support.crawls import Silent, crawl, rows
 from tests.support.hostile import FAULTS
@@ -76,7 +76,7 @@ class Asking:
 
 def page_outcome(url: str, robots: Reply) -> Outcome:
     """What an answer to robots.txt means for a page."""
-    verdict = judge(None if robots.failure else robots.status)
+    verdict = verdict_of(None if robots.failure else robots.status)
     if verdict is Verdict.UNREACHABLE:
         return Outcome.UNREACHABLE_ROBOTS
     if verdict is Verdict.RULES:

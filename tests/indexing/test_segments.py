@@ -10,22 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.indexing import write_segment
+from beamtrawl.transforms.indexing import packing, write_segment
 from beamtrawl.transforms.indexing.analysis import is_further, separate_words, terms_of_piece, tokens, word_class
 from beamtrawl.transforms.indexing.invert import OWN_FIELDS, PHRASE_FIELDS, invert
+from beamtrawl.transforms.indexing.packing import gaps, pack, undo_gaps, unpack
 from beamtrawl.transforms.indexing.segment_files import STORED_PAGE, embedded_footers
 from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, terms_by_language
-from beamtrawl.transforms.indexing.write_segment import (
-    DOCS,
-    DOCSTORE,
-    FORMS,
-    POSTINGS,
-    ROW_GROUP_POSTINGS,
-    gaps,
-    pack,
-    undo_gaps,
-    unpack,
-)
+from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, ROW_GROUP_POSTINGS
 from beamtrawl.transforms.tables import list_offsets
 from tests.support.corpus import documents
 
@@ -279,5 +270,6 @@ def test_a_segment_without_documents(tmp_path):
 
 
 def test_examples():
-    assert doctest.testmod(write_segment) == (0, 4)
+    assert doctest.testmod(write_segment) == (0, 3)
+    assert doctest.testmod(packing) == (0, 1)
     assert doctest.testmod(list_offsets).failed == 0

@@ -24,7 +24,7 @@ LETTERS = " ".join("".join(CHANCE.choices("abcdefghijklmnopqrstuvwxyz0123456789A
 def judged(html: str, url: str = "http://a.test/page") -> Quality:
     page = parse_page(html.encode(), url, "text/html", [], "x")
     assert page is not None
-    return spam.judge(url, page.title, page.headings, page.text, page.links, page.traits)
+    return spam.quality_of(url, page.title, page.headings, page.text, page.links, page.traits)
 
 
 def links(hosts: int, anchor: str = "site {}", path: str = "/x{}") -> str:
@@ -93,7 +93,7 @@ def test_a_signal_grows_within_its_range():
 
 @given(st.text(), st.text(), st.lists(st.text(), max_size=2))
 def test_any_text_has_a_score(title, text, headings):
-    found = spam.judge("http://a.test/", title, headings, text, [], spam.Traits())
+    found = spam.quality_of("http://a.test/", title, headings, text, [], spam.Traits())
     assert 0 <= found.score <= 1
 
 

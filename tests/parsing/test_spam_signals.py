@@ -18,7 +18,7 @@ NONE = Traits()
 
 
 def judge(text="", title="", links=(), traits=NONE) -> Quality:
-    return spam.judge(URL, title, [], text, links, traits)
+    return spam.quality_of(URL, title, [], text, links, traits)
 
 
 def letters(count: int) -> str:

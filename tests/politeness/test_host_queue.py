@@ -5,7 +5,7 @@ import pytest
 from beamtrawl.transforms.blocks.rules import Block, Blocks
 from beamtrawl.transforms.frontier.selection import Due
 from beamtrawl.transforms.outcomes import Outcome
-from beamtrawl.transforms.politeness.host_queue import Answer, Done, FetchRobots, HostTurn, Visit, Wait, next_action
+from beamtrawl.transforms.politeness.host_queue import Done, FetchRobots, HostTurn, Skip, Visit, Wait, next_action
 from beamtrawl.transforms.politeness.url_queue import UrlQueue
 from beamtrawl.transforms.robots.lookup import Robots
 from beamtrawl.transforms.robots.rules import Verdict, parse
@@ -33,37 +33,37 @@ SITUATIONS = {
     "nothing left, late": (None, None, LATE, Done()),
     "robots.txt comes first": (OPEN, None, READY, FetchRobots(ORIGIN, 0)),
     "robots.txt waits as well": (OPEN, None, EARLY, Wait(READY)),
-    "no request for robots.txt after the deadline": (OPEN, None, LATE, Answer(OPEN, Outcome.DEFERRED)),
+    "no request for robots.txt after the deadline": (OPEN, None, LATE, Skip(OPEN, Outcome.DEFERRED)),
     "allowed by a rule": (OPEN, READ, READY, Visit(OPEN, "Allow: /open/")),
     "allowed, for no rule forbids it": (OTHER, READ, READY, Visit(OTHER, "")),
     "allowed, for there is no robots.txt": (OPEN, ABSENT, READY, Visit(OPEN, "")),
     "allowed but too early": (OPEN, READ, EARLY, Wait(READY)),
-    "allowed but too late": (OPEN, READ, LATE, Answer(OPEN, Outcome.DEFERRED)),
+    "allowed but too late": (OPEN, READ, LATE, Skip(OPEN, Outcome.DEFERRED)),
     "allowed at the last moment": (OPEN, READ, LATE - 0.001, Visit(OPEN, "Allow: /open/")),
-    "forbidden by a rule": (PRIVATE, READ, READY, Answer(PRIVATE, Outcome.DENIED_ROBOTS, "Disallow: /private/")),
+    "forbidden by a rule": (PRIVATE, READ, READY, Skip(PRIVATE, Outcome.DENIED_ROBOTS, "Disallow: /private/")),
     "forbidden needs no waiting": (
         PRIVATE,
         READ,
         EARLY,
-        Answer(PRIVATE, Outcome.DENIED_ROBOTS, "Disallow: /private/"),
+        Skip(PRIVATE, Outcome.DENIED_ROBOTS, "Disallow: /private/"),
     ),
-    "forbidden, but late": (PRIVATE, READ, LATE, Answer(PRIVATE, Outcome.DEFERRED)),
-    "all is forbidden": (OPEN, CLOSED, EARLY, Answer(OPEN, Outcome.DENIED_ROBOTS)),
-    "robots.txt out of reach": (OPEN, unreachable(), READY, Answer(OPEN, Outcome.UNREACHABLE_ROBOTS)),
-    "out of reach needs no waiting": (OPEN, unreachable(), EARLY, Answer(OPEN, Outcome.UNREACHABLE_ROBOTS)),
-    "out of reach, and late": (OPEN, unreachable(), LATE, Answer(OPEN, Outcome.DEFERRED)),
+    "forbidden, but late": (PRIVATE, READ, LATE, Skip(PRIVATE, Outcome.DEFERRED)),
+    "all is forbidden": (OPEN, CLOSED, EARLY, Skip(OPEN, Outcome.DENIED_ROBOTS)),
+    "robots.txt out of reach": (OPEN, unreachable(), READY, Skip(OPEN, Outcome.UNREACHABLE_ROBOTS)),
+    "out of reach needs no waiting": (OPEN, unreachable(), EARLY, Skip(OPEN, Outcome.UNREACHABLE_ROBOTS)),
+    "out of reach, and late": (OPEN, unreachable(), LATE, Skip(OPEN, Outcome.DEFERRED)),
     "robots.txt timed out": (
         OPEN,
         unreachable(Outcome.TIMEOUT),
         READY,
-        Answer(OPEN, Outcome.UNREACHABLE_ROBOTS),
+        Skip(OPEN, Outcome.UNREACHABLE_ROBOTS),
     ),
-    "a name that leads nowhere": (OPEN, unreachable(Outcome.DNS_ERROR), EARLY, Answer(OPEN, Outcome.DNS_ERROR)),
+    "a name that leads nowhere": (OPEN, unreachable(Outcome.DNS_ERROR), EARLY, Skip(OPEN, Outcome.DNS_ERROR)),
     "a name that leads where we must not go": (
         OPEN,
         unreachable(Outcome.BLOCKED_ADDRESS),
         EARLY,
-        Answer(OPEN, Outcome.BLOCKED_ADDRESS),
+        Skip(OPEN, Outcome.BLOCKED_ADDRESS),
     ),
 }
 
@@ -87,13 +87,13 @@ BLOCKED = {
 def test_what_is_blocked_is_deferred_at_once(pattern, head, robots, end):
     block = Block(pattern, "2026-05-03T00:00:00Z")
     action = next_action(head, ORIGIN, robots, READY, EARLY, LATE, Blocks([block]))
-    assert action == (Answer(head, end, error=block.error) if end else Wait(READY))
+    assert action == (Skip(head, end, error=block.error) if end else Wait(READY))
 
 
 @pytest.mark.parametrize("robots", [None, READ, ABSENT], ids=["unknown", "rules", "absent"])
 def test_a_host_that_is_not_ready_before_the_deadline_is_not_waited_for(robots):
     ready_at = deadline = 100.0
-    assert next_action(OPEN, ORIGIN, robots, ready_at, 10.0, deadline) == Answer(OPEN, Outcome.DEFERRED)
+    assert next_action(OPEN, ORIGIN, robots, ready_at, 10.0, deadline) == Skip(OPEN, Outcome.DEFERRED)
 
 
 def test_a_url_is_allowed_by_the_rules_or_by_the_verdict():

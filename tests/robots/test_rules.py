@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.robots.rules import Verdict, expires_at, fresh_seconds, judge, parse
+from beamtrawl.transforms.robots.rules import Verdict, expires_at, fresh_seconds, parse, verdict_of
 from tests.support.conformance import FOLDER, absent
 from tests.support.prerequisites import lacks
 
@@ -284,7 +284,7 @@ def test_any_bytes_and_any_url_have_an_answer(body, path, robot):
     ],
 )
 def test_judge(verdict, statuses):
-    assert {status: judge(status) for status in statuses} == dict.fromkeys(statuses, verdict)
+    assert {status: verdict_of(status) for status in statuses} == dict.fromkeys(statuses, verdict)
 
 
 DAY, HOUR, SHORT = timedelta(hours=24), timedelta(hours=1), timedelta(minutes=5)

@@ -3,8 +3,9 @@
 import functools
 import math
 
+from beamtrawl.search.query.conditions import AllOf, AnyOf, Filter, Not, Phrase, Word
 from beamtrawl.search.query.lexemes import day
-from beamtrawl.search.query.parse import All, Any, Filter, Not, Phrase, Word, parse
+from beamtrawl.search.query.parse import parse
 from beamtrawl.transforms.indexing.analysis import identifiers, is_name, name, pairs, tokens, word_class
 from beamtrawl.transforms.indexing.korean import ANALYSED
 from beamtrawl.transforms.indexing.term_forms import stemmed_as
@@ -93,9 +94,9 @@ def matches(document, condition):
             return document.date < day(value)
         case Not(part):
             return not matches(document, part)
-        case All(parts):
+        case AllOf(parts):
             return all(matches(document, part) for part in parts)
-        case Any(parts):
+        case AnyOf(parts):
             return any(matches(document, part) for part in parts)
     raise AssertionError(condition)
 

@@ -32,8 +32,8 @@ from beamtrawl.transforms.tables.sitemap_terms import PROBE
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
 from beamtrawl.transforms.traps.draining import Queue
 from beamtrawl.transforms.traps.holds import Holds, count_held, count_waiting, hold
-from beamtrawl.transforms.traps.judge import Name, State, newest_by_template
 from beamtrawl.transforms.traps.novelty import unpack
+from beamtrawl.transforms.traps.template_rows import Name, State, newest_by_template
 from beamtrawl.transforms.traps.watch_host import Watched, watch_host
 from beamtrawl.transforms.urls.filters import UrlFilter
 from tests.support.web import OTHERWISE, Page, answer_of, status

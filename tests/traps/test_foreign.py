@@ -4,8 +4,10 @@ import pytest
 
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
+from beamtrawl.transforms.traps.discovery import Known, kind_of, shape_of
 from beamtrawl.transforms.traps.draining import Queue
-from beamtrawl.transforms.traps.judge import Counts, Kind, Known, judge, kind_of, new_row, shape_of
+from beamtrawl.transforms.traps.judge import Counts, judge
+from beamtrawl.transforms.traps.template_rows import Kind, new_row
 from tests.frontier.test_own_links import ESSAYS, ITEMS, listed, text
 from tests.frontier.test_selection import due
 from tests.support.trap_rounds import crawl_rounds

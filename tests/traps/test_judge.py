@@ -9,25 +9,13 @@ from beamtrawl.pipeline.fetch import known_traps
 from beamtrawl.transforms.directory.crawl_dir import paths_of
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.tables.key_scan import Wanted
-from beamtrawl.transforms.traps import judge as judge_module
+from beamtrawl.transforms.traps import template_rows
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
+from beamtrawl.transforms.traps.discovery import Known, kind_of, names_of, shape_of
 from beamtrawl.transforms.traps.draining import Queue
 from beamtrawl.transforms.traps.holds import Holds, TrappedHost, count_held, count_waiting, hold
-from beamtrawl.transforms.traps.judge import (
-    Counts,
-    Kind,
-    Known,
-    State,
-    capped,
-    end,
-    judge,
-    kind_of,
-    names_of,
-    new_row,
-    results,
-    shape_of,
-    wake,
-)
+from beamtrawl.transforms.traps.judge import Counts, capped, end, judge, wake
+from beamtrawl.transforms.traps.template_rows import Kind, State, new_row, results
 from beamtrawl.transforms.urls import templates
 from tests.support.committed import commit_rows
 from tests.support.scheduled_rounds import due
@@ -363,7 +351,7 @@ def test_what_waits_and_what_was_held_is_counted() -> None:
 
 
 def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(templates).failed == doctest.testmod(judge_module).failed == 0
+    assert doctest.testmod(templates).failed == doctest.testmod(template_rows).failed == 0
 
 
 @pytest.mark.parametrize("kind", Kind)

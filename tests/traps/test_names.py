@@ -3,8 +3,10 @@
 import pytest
 
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
-from beamtrawl.transforms.traps.judge import Counts, Kind, Known, judge, kind_of, new_row, shape_of
+from beamtrawl.transforms.traps.discovery import Known, kind_of, shape_of
+from beamtrawl.transforms.traps.judge import Counts, judge
 from beamtrawl.transforms.traps.names import group_templates, pattern_of
+from beamtrawl.transforms.traps.template_rows import Kind, new_row
 
 # templates of a host: the names of its traps
 NAMES = {

@@ -7,7 +7,7 @@ import pytest
 
 from beamtrawl.transforms.exchange.batch_schemas import YieldRow
 from beamtrawl.transforms.traps.page_words import Shown, page_words
-from beamtrawl.transforms.traps.soft_404 import Answer, Known, Suspicion, impossible_urls, is_soft_404, learn
+from beamtrawl.transforms.traps.soft_404 import ErrorPages, Known, Suspicion, impossible_urls, is_soft_404, learn
 from tests.support.crawls import crawl, rows, states
 from tests.support.trap_answers import own_words
 from tests.support.web import Web
@@ -41,16 +41,18 @@ SORRY = "Sorry, there is nothing here by the name of"
 
 # texts of the two answers, None for no page: what they tell
 ANSWERS = {
-    "errors": (None, None, Answer.NONE),
-    "an error and a page": (None, "Welcome to a page", Answer.NONE),
-    "the same page": ("Please look elsewhere", "Please look elsewhere", Answer.SAME),
-    "the same words and the name": (f"{SORRY} qwertyuiopas", f"{SORRY} asdfghjklqwe", Answer.SAME),
-    "other words each time": ("bado kafu rilo mesa", "tiki lemo sadu nofe", Answer.RANDOM),
+    "errors": (None, None, ErrorPages.NONE),
+    "an error and a page": (None, "Welcome to a page", ErrorPages.NONE),
+    "the same page": ("Please look elsewhere", "Please look elsewhere", ErrorPages.SAME),
+    "the same words and the name": (f"{SORRY} qwertyuiopas", f"{SORRY} asdfghjklqwe", ErrorPages.SAME),
+    "other words each time": ("bado kafu rilo mesa", "tiki lemo sadu nofe", ErrorPages.RANDOM),
 }
 
 
 @pytest.mark.parametrize(("first", "second", "answer"), ANSWERS.values(), ids=ANSWERS)
-def test_answers_tell_whether_a_host_answers_anything(first: str | None, second: str | None, answer: Answer) -> None:
+def test_answers_tell_whether_a_host_answers_anything(
+    first: str | None, second: str | None, answer: ErrorPages
+) -> None:
     assert learn([row(FIRST, "Oh", first), row(SECOND, "Oh", second)]).answer == answer
 
 
@@ -71,11 +73,11 @@ PAGES = {
     "a page in the answer's words and two of its own": (
         SAME, row(GONE, "Nothing found", f"{SORRY} bado kafu"), False, False,
     ),
-    "a host that answers errors": (Known(Answer.NONE), row(GONE, "Lemo", "Lemo"), True, False),
-    "a host that has not answered": (Known(Answer.ASKED), row(GONE, "Lemo", "Lemo"), True, False),
+    "a host that answers errors": (Known(ErrorPages.NONE), row(GONE, "Lemo", "Lemo"), True, False),
+    "a host that has not answered": (Known(ErrorPages.ASKED), row(GONE, "Lemo", "Lemo"), True, False),
     "nobody asked": (None, row(GONE, "Lemo", "Lemo"), True, False),
-    "random answers, a series": (Known(Answer.RANDOM), row(GONE, "Bado", "kafu rilo mesa"), True, True),
-    "random answers, linked from news": (Known(Answer.RANDOM), row(GONE, "Bado", "kafu rilo mesa"), False, False),
+    "random answers, a series": (Known(ErrorPages.RANDOM), row(GONE, "Bado", "kafu rilo mesa"), True, True),
+    "random answers, linked from news": (Known(ErrorPages.RANDOM), row(GONE, "Bado", "kafu rilo mesa"), False, False),
 }  # fmt: skip
 
 

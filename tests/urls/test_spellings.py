@@ -12,7 +12,8 @@ from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.documents.found_links import links_column
 from beamtrawl.transforms.documents.parse_visits import parse_visit, respelled
 from beamtrawl.transforms.frontier import selection
-from beamtrawl.transforms.frontier.url_states import advance, merge_candidates
+from beamtrawl.transforms.frontier.link_targets import merge_candidates
+from beamtrawl.transforms.frontier.url_states import advance
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Scope
 from beamtrawl.transforms.urls.canonical import neatness, url_key

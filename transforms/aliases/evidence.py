@@ -60,7 +60,9 @@ def weigh(members: Iterable[Member], round_: int, scope: str) -> Pair | None:
     return None
 
 
-def judge(stratum: Stratum, before: Row | None, pairs: Iterable[Pair], round_: int, enough: int = ENOUGH) -> Row | None:
+def with_pairs(
+    stratum: Stratum, before: Row | None, pairs: Iterable[Pair], round_: int, enough: int = ENOUGH
+) -> Row | None:
     """The new row of table aliases of a rule in a scope; None if there is no new evidence, or it was dropped."""
     (rule, scope), known = stratum, before or {"support": 0, "contradictions": 0, "state": "proposed", "since": round_}
     evidence, against = list(known.get("evidence") or ()), list(known.get("against") or ())

@@ -20,7 +20,7 @@ from ..tables.schemas import KEY, URLS, Row
 from ..tables.table_files import conform, open_parquet, statistics
 from ..urls.canonical import host, url_key
 from .apply import ALIAS, is_free, stands_for
-from .evidence import ENOUGH, ENOUGH_MORE, Member, Pair, choose, judge, weigh
+from .evidence import ENOUGH, ENOUGH_MORE, Member, Pair, choose, weigh, with_pairs
 from .learned_rules import InForce, KnownRules, RulesInForce
 from .rules import Rule, Rules, Stratum, explain_pair
 from .sample import Count
@@ -110,7 +110,7 @@ def judge_members(rows: Iterable[Row], known: KnownRules, round_: int) -> Iterat
                 pairs_of.setdefault((rule, scope), []).append(pair)
     for stratum, pairs in sorted(pairs_of.items()):
         enough = ENOUGH_MORE if known.used.is_trusted(*stratum) else ENOUGH
-        if changed := judge(stratum, known.rows.get(stratum), pairs, round_, enough):
+        if changed := with_pairs(stratum, known.rows.get(stratum), pairs, round_, enough):
             yield changed
 
 

@@ -147,7 +147,7 @@ def _rights(reply: Reply, origin: str, token: str) -> bytes | None:
     """The body of a robots.txt that says something about uses of content."""
     if reply.failure is None and 300 <= reply.status < 400:  # type: ignore[operator]  # without a failure, there is one
         raise Skip("robots_redirect")
-    verdict = rules.judge(None if reply.failure else reply.status)
+    verdict = rules.verdict_of(None if reply.failure else reply.status)
     if verdict is Verdict.UNREACHABLE:
         raise Skip("robots_failure")
     found = rules.parse(reply.body, token, origin) if verdict is Verdict.RULES else None

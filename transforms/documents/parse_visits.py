@@ -30,7 +30,7 @@ from ..parsing.html_links import refresh
 from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, parse_page
 from ..parsing.page_rules import NO_RULES, PageRules, page_rules
 from ..parsing.registry import kinds_of
-from ..parsing.spam import SOFT_404, judge
+from ..parsing.spam import SOFT_404, quality_of
 from ..rights.usage import Usage
 from ..settings import Extract, MainText
 from ..tables.batches import release_freed
@@ -119,7 +119,7 @@ def judged(url: str, page: Page, near: bool, index_scope: IndexScope = WHOLE) ->
     """The quality of a document, and its signature if it may be indexed."""
     columns: dict[str, Any] = {}
     if page.media_type in media_types.HTML:
-        quality = judge(url, page.title, page.headings, page.text, page.links, page.traits)
+        quality = quality_of(url, page.title, page.headings, page.text, page.links, page.traits)
         columns |= {"spam_score": quality.score, "quality_reasons": quality.reasons}
     is_indexed = not (page.noindex or page.usage.search() is False or index_scope.keeps_out(url))
     if near and is_indexed and SOFT_404 not in columns.get("quality_reasons", ()):

@@ -6,7 +6,7 @@ of date: `next_fetch_at` in the newest row of urls counts.
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,10 +31,10 @@ class IsPlanned(NamedTuple):
 
     now: datetime
 
-    def holds(self, row: dict[str, Any]) -> bool:
-        """Whether a URL is due, given its newest row of urls."""
-        at = row["next_fetch_at"]
-        return row["state"] in REVISITED and at is not None and at <= self.now
+    def mask(self, rows: pa.Table) -> pa.ChunkedArray:
+        """Whether each of some URLs is due, given their newest rows of urls."""
+        was_asked = pc.is_in(rows["state"], pa.array(REVISITED, pa.string()))
+        return pc.and_(was_asked, pc.fill_null(pc.less_equal(rows["next_fetch_at"], pa.scalar(self.now, TIME)), False))
 
 
 class DuePages(NamedTuple):

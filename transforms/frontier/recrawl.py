@@ -1,6 +1,6 @@
-"""Selects the pages that are due for a revisit from the states of all URLs and adds them to the frontier (C2, G3)."""
+"""Selects the pages that are due again, and puts them into the frontier (docs/freshness.md)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
@@ -25,8 +25,8 @@ _SEEN = pa.schema(
     [URLS.field(name) for name in ("url_key", "host", "state", "last_fetched_at", "kind", "sitemap_lastmod")]
 )
 
-_STATES = {TDMREP: ("fetched", *MAY_CHANGE), EXTERNAL: REVISITED, REQUISITE: ()}
-"""The states of URLs of a kind that are visited again, if these are others than of pages."""
+STATES: Mapping[str, Sequence[str]] = {TDMREP: ("fetched", *MAY_CHANGE), EXTERNAL: REVISITED, REQUISITE: ()}
+"""The states of URLs of a kind that are visited again, if these are others than `fetched`, as of pages."""
 
 
 class DueCriteria(NamedTuple):
@@ -47,28 +47,17 @@ class DueCriteria(NamedTuple):
         sitemaps_after = min(recrawl.after, sitemaps.after)
         return cls(now - timedelta(days=recrawl.after), now - timedelta(days=sitemaps_after), now)
 
-    def holds(self, row: dict[str, Any]) -> bool:
-        """Whether a URL is due, given its newest row of urls."""
-        seen, changed = row["last_fetched_at"], row["sitemap_lastmod"]
-        if row["state"] not in _STATES.get(row["kind"], ("fetched",)):
-            return False
-        before = self.pages if row["kind"] in (None, EXTERNAL) else self.sitemaps
-        return seen <= before or bool(changed and seen < changed <= self.now)
-
     def mask(self, rows: pa.Table) -> pa.ChunkedArray:
-        """`holds` for each row of a table."""
-        seen, changed = rows["last_fetched_at"], rows["sitemap_lastmod"]
-        is_external = pc.fill_null(pc.equal(rows["kind"], EXTERNAL), False)
-        is_page = pc.or_(pc.is_null(rows["kind"]), is_external)
+        """Whether each of some URLs is due, given their newest rows of urls."""
+        kind, state, seen, changed = (rows[name] for name in ("kind", "state", "last_fetched_at", "sitemap_lastmod"))
+        is_page = pc.is_in(kind, pa.array([None, EXTERNAL], pa.string()))
         old = pc.less_equal(seen, pc.if_else(is_page, pa.scalar(self.pages, TIME), pa.scalar(self.sitemaps, TIME)))
         newer = pc.and_(pc.less(seen, changed), pc.less_equal(changed, pa.scalar(self.now, TIME)))
-        is_due = pc.or_(pc.fill_null(old, False), pc.fill_null(newer, False))
-        is_due = pc.and_(is_due, pc.fill_null(pc.not_equal(rows["kind"], REQUISITE), True))
-        may_change = pc.is_in(rows["state"], pa.array(MAY_CHANGE, pa.string()))
-        may_change = pc.and_(pc.fill_null(pc.equal(rows["kind"], TDMREP), False), may_change)
-        was_asked = pc.and_(is_external, pc.is_in(rows["state"], pa.array(REVISITED, pa.string())))
-        counts = pc.or_(pc.equal(rows["state"], "fetched"), pc.or_(may_change, was_asked))
-        return pc.and_(counts, is_due)
+        counts = pc.equal(state, "fetched")
+        for name, states in STATES.items():
+            is_kind = pc.fill_null(pc.equal(kind, name), False)
+            counts = pc.if_else(is_kind, pc.is_in(state, pa.array(states, pa.string())), counts)
+        return pc.and_(counts, pc.or_(pc.fill_null(old, False), pc.fill_null(newer, False)))
 
     def may_hold(self, seen: pq.Statistics | None, changed: pq.Statistics | None) -> bool:
         """Whether a row group can contain due rows, by the statistics of last_fetched_at and sitemap_lastmod."""
@@ -99,16 +88,15 @@ def read_due_keys(path: str, root: str, criteria: DueCriteria, count: int) -> It
         yield from split(keys, "url_key", count)
 
 
-def revisits(
-    states: Iterable[dict[str, Any]], waiting: Iterable[dict[str, Any]], criteria: "Criteria"
-) -> Iterator[dict[str, Any]]:
-    """Rows of the frontier for the pages that are due again and not in the frontier yet.
+def revisits(states: pa.Table, waiting: Iterable[bytes], criteria: "Criteria") -> Iterator[dict[str, Any]]:
+    """Rows of the frontier for the pages that are due again and not in the frontier, whose keys are `waiting`.
 
     `states` are rows of urls; of several rows of a URL, the newest counts.
     """
-    in_frontier = {row["url_key"] for row in waiting}
-    for key, row in sorted(newest(states, itemgetter("url_key")).items()):
-        if criteria.holds(row) and key not in in_frontier:
+    rows = states.append_column("is_due", criteria.mask(states)).to_pylist()
+    in_frontier = set(waiting)
+    for key, row in sorted(newest(rows, itemgetter("url_key")).items()):
+        if row["is_due"] and key not in in_frontier:
             kept = (
                 "url_key",
                 "url",
@@ -132,17 +120,17 @@ def revisits(
 class Criteria(Protocol):
     """Decides which pages are visited again."""
 
-    def holds(self, row: dict[str, Any]) -> bool: ...
+    def mask(self, rows: pa.Table) -> pa.ChunkedArray: ...
 
 
 class _WriteRevisitsFn(beam.DoFn):
     def __init__(self, root: str, round_: int, criteria: Criteria) -> None:
-        self._root, self._round, self._ripe = root, round_, criteria
+        self._root, self._round, self._criteria = root, round_, criteria
 
     def process(self, partition: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[TableFile]:
         _, sides = partition
         states, waiting = from_ipc(sides["states"], URLS), from_ipc(sides["frontier"], MATCHED)
-        rows = list(revisits(states.to_pylist(), waiting.to_pylist(), self._ripe))
+        rows = list(revisits(states, waiting["url_key"].to_pylist(), self._criteria))
         if file := write_frontier(self._root, self._round, rows):
             yield file
 

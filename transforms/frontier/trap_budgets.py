@@ -3,26 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from ..tables.schemas import Row
 from ..traps.allow_list import AllowList
+from ..traps.discovery import Known, UrlShape, kind_of, names_of, shape_of
 from ..traps.draining import Queue, drain_budget
-from ..traps.judge import (
-    Kind,
-    Known,
-    Name,
-    Row,
-    State,
-    UrlShape,
-    capped,
-    has_proved,
-    is_exempt,
-    is_shared,
-    kind_of,
-    names_of,
-    new_row,
-    results,
-    shape_of,
-    vouched_pages,
-)
+from ..traps.judge import capped, is_exempt
+from ..traps.template_rows import Kind, Name, State, has_proved, is_shared, new_row, results, vouched_pages
 from .selection import Due
 
 

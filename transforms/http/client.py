@@ -22,7 +22,7 @@ from .errors import TOO_SLOW, RequestError, request_error
 from .reply import Reply, wanted
 from .request_headers import own_headers
 from .response_body import Body, Pace, read_body
-from .transport import Answer, Direct, Method, Transport
+from .transport import Direct, Method, ResponseStream, Transport
 
 _TYPES = media_types.HTML | media_types.TEXT
 _UNWANTED = "its media type is of no kind that documents.kinds names"
@@ -213,7 +213,7 @@ class HostClient:
             return reply
         return reply._replace(status=answer.status, headers=answer.fields, truncated=body.truncated)
 
-    def _read(self, answer: Answer) -> Body:
+    def _read(self, answer: ResponseStream) -> Body:
         encoding = ",".join(value for name, value in answer.fields if name.lower() == "content-encoding")
         limit = self._fetch.max_body_bytes
         if 300 <= answer.status < 400:

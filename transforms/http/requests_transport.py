@@ -68,7 +68,7 @@ class ThroughRequests(HTTPAdapter):
 
 
 class _Pooled:
-    """An Answer around urllib3's response."""
+    """A ResponseStream around urllib3's response."""
 
     def __init__(self, raw: HTTPResponse) -> None:
         self._raw = raw

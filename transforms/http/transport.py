@@ -18,7 +18,7 @@ Method = Literal["GET", "HEAD"]
 """A method that asks for a page, or for all of its answer but the body (RFC 9110, 9.3)."""
 
 
-class Answer(Protocol):
+class ResponseStream(Protocol):
     """A response whose head has been read."""
 
     status: int
@@ -33,7 +33,7 @@ class Answer(Protocol):
 class Transport(Protocol):
     """Sends requests to the origins of a host on persistent connections."""
 
-    def ask(self, method: Method, url: str, headers: Mapping[str, str]) -> Answer:
+    def ask(self, method: Method, url: str, headers: Mapping[str, str]) -> ResponseStream:
         """Sends a request for a canonical URL with exactly these headers; returns the answer. Raises RequestError."""
 
     def close(self) -> None:

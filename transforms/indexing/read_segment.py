@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 
 from ..tables.table_files import open_parquet
 from .invert import PHRASE_FIELDS, Inverted, Longs
+from .packing import undo_gaps, unpack
 from .segment_files import require_version
-from .write_segment import DOCS, POSTINGS, ROW_GROUP_POSTINGS, undo_gaps, unpack
+from .write_segment import DOCS, POSTINGS, ROW_GROUP_POSTINGS
 
 BLOCK = 65_536 // ROW_GROUP_POSTINGS
 """The number of row groups that are decoded at a time."""

@@ -16,11 +16,12 @@ from ..tables.schemas import KEY
 from .analysis import is_further
 from .invert import PHRASE_FIELDS, Ints, Inverted, Longs
 from .live_segments import LiveIndex, LiveSegment
+from .packing import max_frequency, undo_gaps
 from .read_segment import decode, lists, read_footer, read_parts, whole_terms
 from .segment_files import embedded_footers, read_file
 from .term_forms import Forms, forms_of, stemmed_in, terms_by_language
 from .tombstones import alive, read_tombstones
-from .write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, in_order, max_frequency, undo_gaps
+from .write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, in_order
 
 
 def index_faults(root: str, index: LiveIndex) -> Iterator[str]:
@@ -103,7 +104,7 @@ class _PostingsTotals:
         }
         self.documents, self._stemmed = len(stemmed), stemmed
         self._sums = {field: np.zeros(self.documents) for field in self.lengths}
-        # The largest frequency may stand for a larger one (`write_segment.pack`); the excess of titles is in body.
+        # The largest frequency may stand for a larger one (`packing.pack`); the excess of titles is in body.
         self._full = {field: np.zeros(self.documents, bool) for field in self.lengths}
         self._terms: defaultdict[str, list[str]] = defaultdict(list)
         title, body = (self.lengths.get(field, np.empty(0, np.int32)) for field in PHRASE_FIELDS)

@@ -6,7 +6,7 @@ are short and compress well.
 
 - postings: a row for each term, sorted: `term`; `df`, its documents; `cf`, its occurrences; `docs`, the gaps between
   the numbers of its documents (the first as it is); parallel to them `tf`, the frequencies of all fields in one
-  number (see `pack`); `positions`, gaps that restart with each document, which has as many as the sum of its
+  number (see `packing.pack`); `positions`, gaps that restart with each document, which has as many as the sum of its
   frequencies in PHRASE_FIELDS (see `invert.Inverted`). A term of more than ROW_POSTINGS documents has several rows,
   each of consecutive ones, in their order; a row's numbers are about its own documents.
 - forms: the terms that are forms of one word, sorted (see `term_forms`).
@@ -32,6 +32,7 @@ from ..tables.table_files import TableFile
 from .analysis import pairs, tokens, word_classes
 from .invert import PHRASE_FIELDS, Inverted, Longs, invert
 from .korean import ANALYSED, morphemes
+from .packing import gaps, pack
 from .segment_files import Written, groups, numbers, slices, write_opening, write_sorted, write_stored
 from .term_forms import Forms, forms_of, stemmed_as, terms_by_language
 
@@ -50,14 +51,6 @@ FORMS_GROUP = 256
 DOCSTORE_GROUP = 8
 """Documents of a row group of the docstore: the unit that a hit decodes."""
 
-FIELD_BITS: Mapping[str, tuple[int, int]] = {
-    "body": (0, 24),
-    "title": (24, 8),
-    "headings": (32, 16),
-    "url": (48, 15),
-    "anchors": (0, 24),
-}
-"""The first bit and the number of bits of a field's frequency in `tf`. Anchors have a `tf` of their own."""
 
 FACTS = (
     *("url_key", "url", "host", "language", "media_type", "round", "fetched_at", "published_at", "spam_score"),
@@ -153,58 +146,6 @@ def _with_page_facts(docs: pa.Table, facts: pa.ChunkedArray) -> pa.Table:
         return docs
     found = [[fact for fact in each or () if fact[0] not in ERRORS] or None for each in facts.to_pylist()]
     return docs.append_column("facts", pa.array(found, facts.type)) if any(found) else docs
-
-
-def pack(frequencies: Mapping[str, npt.NDArray[np.int32]]) -> Longs:
-    """The frequencies of all fields as one number for each posting, by FIELD_BITS; each is capped to its bits.
-
-    The excess of a title counts as body, so that the sum of both is still the number of positions.
-
-    >>> [hex(number) for number in pack({"body": np.array([1]), "title": np.array([257]), "url": np.array([2])})]
-    ['0x20000ff000003']
-    """
-    fields = {field: tf.astype(np.int64) for field, tf in frequencies.items()}
-    if "title" in fields:
-        beyond = np.maximum(fields["title"] - max_frequency("title"), 0)
-        fields["body"] = fields["body"] + beyond
-    parts = [np.minimum(tf, max_frequency(field)) << FIELD_BITS[field][0] for field, tf in fields.items()]
-    return np.bitwise_or.reduce(parts)
-
-
-def unpack(packed: Longs, fields: Sequence[str]) -> dict[str, npt.NDArray[np.int32]]:
-    """The inverse of `pack`, for these fields."""
-    found = {}
-    first_bits = [FIELD_BITS[field][0] for field in fields if FIELD_BITS[field][0]]
-    others = np.flatnonzero(packed >= 1 << min(first_bits)) if first_bits else packed  # few are not of the body alone
-    for field in fields:
-        start = FIELD_BITS[field][0]
-        if start:
-            found[field] = np.zeros(len(packed), np.int32)
-            found[field][others] = packed[others] >> start & max_frequency(field)
-        else:
-            found[field] = packed.astype(np.int32) & max_frequency(field)
-    return found
-
-
-def max_frequency(field: str) -> int:
-    """The largest frequency of a field that `tf` can hold."""
-    return (1 << FIELD_BITS[field][1]) - 1
-
-
-def gaps(values: npt.NDArray[np.int32], starts: Longs) -> npt.NDArray[np.int32]:
-    """Ascending runs of numbers as differences; runs begin at `starts`, and the first number of each stays."""
-    result = np.diff(values, prepend=np.int32(0))
-    firsts = starts[starts < len(values)]  # an empty run at the end starts after the last value
-    result[firsts] = values[firsts]
-    return result
-
-
-def undo_gaps(differences: npt.NDArray[np.int32], lengths: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """The inverse of `gaps`, from the lengths of the runs."""
-    sums = np.cumsum(differences, dtype=np.int64)
-    ends = np.cumsum(lengths)
-    before = np.concatenate([[0], sums])[ends - lengths]
-    return (sums - np.repeat(before, lengths)).astype(np.int32)
 
 
 def url_text(url: str) -> str:

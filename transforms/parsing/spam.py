@@ -105,10 +105,12 @@ def traits(root: Any, source: str) -> Traits:
     return Traits(max(hidden), leads_away)
 
 
-def judge(url: str, title: str, headings: Sequence[str], text: str, links: Sequence[Link], seen: Traits) -> Quality:
+def quality_of(
+    url: str, title: str, headings: Sequence[str], text: str, links: Sequence[Link], seen: Traits
+) -> Quality:
     """The spam score of a page with status 200.
 
-    >>> judge("http://a.test/x", "404 Not Found - A shop", [], "Sorry!", [], Traits()).reasons
+    >>> quality_of("http://a.test/x", "404 Not Found - A shop", [], "Sorry!", [], Traits()).reasons
     ['soft_404']
     """
     start = text[:_LOOKED_AT].lower()

@@ -89,6 +89,19 @@ def open_downloaders(settings: Settings) -> list[tuple[str, Open]]:
     return [(what, found[name]) for name, what in chosen]
 
 
+def refuse_without_head(downloaders: Sequence[tuple[str, Open]], fetch: Fetch) -> None:
+    """Raise PluginError if a downloader cannot ask for the status of an external target."""
+    rules = BrowserRules(allows=lambda url: False, rest=lambda elapsed_s: 0.0)
+    for what, open_ in downloaders:
+        client = open_(opener(fetch, public=False)(), rules)  # connects to nothing
+        client.close()
+        if not hasattr(client, "head"):
+            raise plugins.PluginError(
+                f"scope.check_external needs a method head, which {type(client).__name__} (for {what}) lacks: derive"
+                " it from beamtrawl.Through, or set scope.check_external = false"
+            )
+
+
 def client_opener(
     fetch: Fetch,
     robot: Robot,

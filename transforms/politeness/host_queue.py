@@ -35,7 +35,7 @@ class Visit(NamedTuple):
     method: Method = "GET"  # of an external target, whose body is not read
 
 
-class Answer(NamedTuple):
+class Skip(NamedTuple):
     """End this URL's visit without a request."""
 
     due: Due
@@ -140,7 +140,7 @@ def next_action(
     deadline: float,
     blocks: Blocks = NO_BLOCKS,
     held_by: str | None = None,
-) -> FetchRobots | Visit | Answer | Wait | Done:
+) -> FetchRobots | Visit | Skip | Wait | Done:
     """Return the next action of a host's queue.
 
     `robots` is the known robots.txt of the first URL's origin. robots.txt comes before anything else on an origin
@@ -150,19 +150,19 @@ def next_action(
     if head is None:
         return Done()
     if block := blocks.match(head.url) or (blocks.match(f"{origin}/robots.txt") if robots is None else None):
-        return Answer(head, Outcome.DEFERRED, error=block.error)
+        return Skip(head, Outcome.DEFERRED, error=block.error)
     if now >= deadline or held_by:
-        return Answer(head, Outcome.DEFERRED, error=held_by)
+        return Skip(head, Outcome.DEFERRED, error=held_by)
     if robots is not None:
         if robots.verdict is Verdict.UNREACHABLE:
             # Without an address, no URL of the host can be requested; other failures may concern robots.txt alone.
             is_reported = robots.failure in NO_ADDRESS
-            return Answer(head, robots.failure if robots.failure and is_reported else Outcome.UNREACHABLE_ROBOTS)
+            return Skip(head, robots.failure if robots.failure and is_reported else Outcome.UNREACHABLE_ROBOTS)
         allowed, rule = robots.allows(head.url)
         if not allowed:
-            return Answer(head, Outcome.DENIED_ROBOTS, rule)
+            return Skip(head, Outcome.DENIED_ROBOTS, rule)
     if ready_at >= deadline:
-        return Answer(head, Outcome.DEFERRED)
+        return Skip(head, Outcome.DEFERRED)
     if ready_at > now:
         return Wait(ready_at)
     return FetchRobots(origin, head.depth) if robots is None else Visit(head, rule)

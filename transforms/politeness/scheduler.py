@@ -146,7 +146,7 @@ class HostScheduler:
                 return turn.search
             if isinstance(action, host_queue.Visit) and action.due.kind == EXTERNAL:
                 return action._replace(method=method_of(action.due, turn.refuses_head, turn.by_get))
-            if not isinstance(action, host_queue.Answer):
+            if not isinstance(action, host_queue.Skip):
                 return action
             turn.queue.remove(action.due)
             if self._turns.goes_on_waiting(turn, action.due, action.outcome):

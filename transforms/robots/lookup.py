@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..http.reply import Reply, redirect_target
 from ..outcomes import Outcome
 from ..tables.schemas import RobotsRow
-from .rules import Rules, Verdict, expires_at, judge, parse
+from .rules import Rules, Verdict, expires_at, parse, verdict_of
 from .signal_lines import statement_of, text_of
 
 LAST_GOOD = timedelta(hours=24)
@@ -115,7 +115,7 @@ def robots_row(
     `delay` is the configured one between requests, in seconds.
     """
     status = None if reply.failure else reply.status
-    verdict = judge(status)
+    verdict = verdict_of(status)
     rules = parse(reply.body, token, search.origin) if verdict is Verdict.RULES else None
     row: RobotsRow = {
         "origin": search.origin,

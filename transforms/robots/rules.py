@@ -63,7 +63,7 @@ class Verdict(StrEnum):
     """The rules are unknown: nothing is fetched from the host for now."""
 
 
-def judge(status: int | None) -> Verdict:
+def verdict_of(status: int | None) -> Verdict:
     """The verdict for the last status, `None` if there was no answer.
 
     Redirects are followed before, so a 3xx here exceeds the limit or has no usable target. Such a file counts
@@ -92,7 +92,7 @@ def expires_at(
     can be requested between two requests for robots.txt.
     """
     longest, between_pages = _LONGEST.total_seconds(), 2 * delay
-    if judge(status) is Verdict.UNREACHABLE:
+    if verdict_of(status) is Verdict.UNREACHABLE:
         return fetched_at + timedelta(seconds=min(max(between_pages, _UNREACHABLE.total_seconds()), longest))
     seconds = fresh_seconds(headers, fetched_at)
     if seconds is None:

@@ -94,6 +94,11 @@ class Recrawl:
         90.0, "Maximum of the same. Pages that are gone for longer are given up.", positive=True
     )
 
+    @property
+    def is_on(self) -> bool:
+        """Whether pages are visited again at all."""
+        return self.after is not None or self.per_day > 0
+
 
 @dataclasses.dataclass(frozen=True)
 class Sitemaps:

@@ -8,7 +8,9 @@ from typing import NamedTuple
 from ..tables.newest import newest
 from ..tables.schemas import Row
 from .allow_list import AllowList
-from .judge import SPARED, Kind, Known, State, from_elsewhere, is_exempt, is_shared, kind_of, names_of, shape_of
+from .discovery import Known, from_elsewhere, kind_of, names_of, shape_of
+from .judge import SPARED, is_exempt
+from .template_rows import Kind, State, is_shared
 
 TRAP = "trap"
 """The reason of a URL in state `trapped`."""

@@ -8,11 +8,12 @@ from typing import NamedTuple
 from ..exchange.batch_schemas import YieldRow
 from ..tables.schemas import Row
 from . import soft_404
-from .judge import Counts, Kind
+from .judge import Counts
 from .novelty import Family, Novelty, pack, unpack
 from .page_words import PageWords
 from .soft_404 import Suspicion, is_soft_404
 from .stacks import is_stacked
+from .template_rows import Kind
 
 _VARIED, _LARGE = 5, 1_000
 """Minimum pages of a host with many new words, or minimum pages, before pages count as without news: on a host where
@@ -107,7 +108,7 @@ class HostNews:
     def rows(self, host: str, round_: int, asked: Iterable[str]) -> list[Row]:
         """The rows of trap_samples of the round, in which URLs that cannot exist are requested of some families."""
         families = self._families
-        answers = self._answers | {group: soft_404.Known(soft_404.Answer.ASKED) for group in asked}
+        answers = self._answers | {group: soft_404.Known(soft_404.ErrorPages.ASKED) for group in asked}
         added = (group for group, family in families.items() if family.added)
         return [
             {"host": host, "template": group, "round": round_, "telling": self._new_telling[group]}

@@ -23,7 +23,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _LENGTH = 12  # letters of a name that cannot exist
 
 
-class Answer(StrEnum):
+class ErrorPages(StrEnum):
     """What a host answers to paths of a family that cannot exist."""
 
     ASKED = "asked"  # not known yet, or not to be had
@@ -35,7 +35,7 @@ class Answer(StrEnum):
 class Known(NamedTuple):
     """What is known of a family."""
 
-    answer: Answer
+    answer: ErrorPages
     words: frozenset[int] = frozenset()  # of the answer, if it is the same
 
 
@@ -78,11 +78,11 @@ def learn(answers: Sequence[YieldRow]) -> Known:
     """What the answers to the impossible URLs of a family tell."""
     pages = [unpack(row["words"]) - unpack(row["own_words"]) for row in answers if row["words"] is not None]
     if not pages or len(pages) < len(answers):
-        return Known(Answer.NONE)
+        return Known(ErrorPages.NONE)
     common = set.intersection(*pages)
     if len(pages) > 1 and len(common) < _IN_COMMON * min(map(len, pages)):
-        return Known(Answer.RANDOM)
-    return Known(Answer.SAME, frozenset().union(*pages))
+        return Known(ErrorPages.RANDOM)
+    return Known(ErrorPages.SAME, frozenset().union(*pages))
 
 
 def is_soft_404(known: Known | None, request: YieldRow, *, is_series: bool) -> bool:
@@ -91,9 +91,9 @@ def is_soft_404(known: Known | None, request: YieldRow, *, is_series: bool) -> b
     If the answers have other words each time, that are the pages to which only pages of their own template, or without
     news, link.
     """
-    if known is None or known.answer in (Answer.ASKED, Answer.NONE):
+    if known is None or known.answer in (ErrorPages.ASKED, ErrorPages.NONE):
         return False
-    if known.answer is Answer.RANDOM:
+    if known.answer is ErrorPages.RANDOM:
         return is_series
     return len(unpack(request["words"]) - unpack(request["own_words"]) - known.words) < _ENOUGH
 
@@ -103,5 +103,5 @@ def answers_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, Known]:
     known: dict[str, Known] = {}
     for row in sorted(rows, key=lambda row: row["round"]):
         if row.get("answer"):
-            known[row["template"]] = Known(Answer(row["answer"]), frozenset(unpack(row["answer_words"])))
+            known[row["template"]] = Known(ErrorPages(row["answer"]), frozenset(unpack(row["answer_words"])))
     return known

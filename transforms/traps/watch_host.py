@@ -12,11 +12,13 @@ from ..urls.canonical import url_key
 from ..urls.templates import family
 from . import judge, soft_404
 from .allow_list import AllowList
+from .discovery import Known, UrlShape, from_elsewhere, kind_of, names_of, shape_of, type_name
 from .draining import Queue
 from .holds import TrappedHost
-from .judge import Counts, Kind, Name, State, UrlShape, from_elsewhere, is_own, names_of, shape_of
+from .judge import Counts
 from .news import NOTHING_SEEN, Duplicates, HostNews, Seen
 from .novelty import pack
+from .template_rows import Kind, Name, State, is_own, is_shared, new_row
 
 _CHAIN = 2  # redirects in a row within a template; a renamed page takes one, its old address without a slash another
 
@@ -87,14 +89,14 @@ def watch(
     `trap_samples` are the host's rows before this round, and `queues` the known queues of its throttled templates at
     that time, `WHOLE` of the host. `key` makes URLs that cannot exist. What the `site` has shown besides is no news.
     """
-    earlier, duplicates = judge.Known(traps), Duplicates(copies, near)
-    pages = sum(int(row["pages"]) for row in earlier.rows.values() if not judge.is_shared(row["template"]))
+    earlier, duplicates = Known(traps), Duplicates(copies, near)
+    pages = sum(int(row["pages"]) for row in earlier.rows.values() if not is_shared(row["template"]))
     news, tally, stale = HostNews(trap_samples, pages, _answers(requests), site), _Tally(earlier.rows), list[bytes]()
     for request in sorted(requests, key=_order):
         if request["kind"] is not None:
             continue
         shape = shape_of(request["url"], request["referrer"], request["foreign"])
-        kind = judge.kind_of(shape, bool(request["links_without_news"]), news.forms, earlier)
+        kind = kind_of(shape, bool(request["links_without_news"]), news.forms, earlier)
         group = family(shape.template)
         news.add_form(shape.form, group)
         came = _REDIRECTED if request["outcome"] == Outcome.REDIRECTED else _FAILED
@@ -136,7 +138,7 @@ class _Tally:
             redirects.update(chained=is_chained, reached=bool(is_reached))
         names = names_of(shape, kind, self._known)
         if request["outcome"] == Outcome.UNWANTED_TYPE and shape.extension:
-            names = list(dict.fromkeys([*names, judge.type_name(shape)]))
+            names = list(dict.fromkeys([*names, type_name(shape)]))
         held = (name in self._known and self._known[name]["state"] != State.OPEN for name in names)
         self.is_idle = self.is_idle and any(held)
         if not is_counted:
@@ -162,7 +164,7 @@ def _judged(
     """The rows of the templates that have results."""
     return {
         name: judge.judge(
-            known.get(name) or judge.new_row(host, name),
+            known.get(name) or new_row(host, name),
             came,
             queues.get(WHOLE),
             samples.get(name, ()),

@@ -19,7 +19,7 @@ def section(known: Known) -> Section:
         Figure("answers 304 (not modified)", current),
     ]
     parts: list[Part] = [Figures(figures)]
-    if not recrawl.per_day and recrawl.after is None:
+    if not recrawl.is_on:
         parts.append("Revisits are off: recrawl.per_day and recrawl.after are not set.")
     if known.row("SELECT count(*) FROM pages")[0]:
         parts.append(_ages(known))

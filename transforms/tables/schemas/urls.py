@@ -125,7 +125,7 @@ TRAPS = pa.schema(
     [
         ("host", pa.string()),
         ("template", pa.string()),  # of paths and queries; * is shared by all new templates of the host
-        ("kind", pa.string()),  # of discovery: `judge.Kind`
+        ("kind", pa.string()),  # of discovery: `template_rows.Kind`
         ("round", pa.int32()),  # of this row: the newest of a template and kind counts
         ("state", pa.string()),  # open, throttled, trapped
         ("since", pa.int32()),  # the round in which the state was set

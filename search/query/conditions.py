@@ -1,0 +1,83 @@
+"""What a query means: a condition on documents, and the words, phrases and names that are scored."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..index.postings import Unit
+
+
+class Word(NamedTuple):
+    """Documents that contain a word in any of its forms, in any field or in one."""
+
+    term: str
+    field: str | None = None
+
+
+class Phrase(NamedTuple):
+    """Documents with consecutive exact forms in title or body, or in one field; a single form, in any field."""
+
+    terms: tuple[str, ...]
+    field: str | None = None
+
+
+class Filter(NamedTuple):
+    """Documents with a fact: site, lang, type, or a date from a day on (after) or before it."""
+
+    name: str
+    value: str
+
+
+class Fact(NamedTuple):
+    """Documents with a value of a fact, in any letter case; * stands for any characters."""
+
+    name: str
+    value: str
+
+
+class AllOf(NamedTuple):
+    """Documents that match all parts; every document if there are none."""
+
+    parts: tuple["Condition", ...]
+
+
+class AnyOf(NamedTuple):
+    """Documents that match any part; none if there are none."""
+
+    parts: tuple["Condition", ...]
+
+
+class Not(NamedTuple):
+    """Documents that do not match the part."""
+
+    part: "Condition"
+
+
+Condition = Word | Phrase | Filter | Fact | AllOf | AnyOf | Not
+
+
+class Query(NamedTuple):
+    """A parsed query; all terms are those of `analysis.tokens`."""
+
+    words: tuple[str, ...]  # scored, each once
+    phrases: tuple[tuple[str, ...], ...]  # of two words or more, scored
+    condition: Condition  # of the documents that match
+    wider: Condition  # if nothing matches: phrases beside words are optional, except after a plus or an operator
+    times: Mapping[str, int]  # how often each word occurs in the query
+    exact: tuple[tuple[str], ...] = ()  # forms of a short query, scored beside their words
+    pairs: tuple[str, ...] = ()  # of words in a row (`analysis.pairs`), scored where a title has them in a row
+    exact_weight: int = 1
+    names: tuple[str, ...] = ()  # `analysis.names_within`, scored where links name a section so
+    excludes: bool = False  # some documents, by NOT or a minus
+    least_score: float = 0.0  # of a document that is found, relative to the best one
+    notes: tuple[str, ...] = ()  # a sentence on each filter whose value cannot be used, which is taken as words
+
+    @property
+    def scoring(self) -> tuple[Unit, ...]:
+        """The words, phrases, exact forms, pairs and names."""
+        return (*self.words, *self.phrases, *self.exact, *self.pairs, *self.names)
+
+    def weight(self, unit: Unit) -> int:
+        """The factor of a unit's score: a word counts as often as it occurs, an exact form by the query's language."""
+        if isinstance(unit, str):
+            return self.times.get(unit, 1)
+        return self.exact_weight if len(unit) == 1 else 1

@@ -1,0 +1,159 @@
+"""What a link changes for its target: it is new, it is found again, or its earlier visit gets another chance."""
+
+from collections.abc import Iterable
+
+from ..tables.schemas import Row
+from ..tables.sitemap_terms import rank, unite
+from ..traps.discovery import from_elsewhere
+from ..traps.template_rows import State
+from ..urls.canonical import neatness
+from ..urls.filters import MAX_REDIRECTS
+
+FAILED_STATES = ("failed", "gone", "denied")
+"""States of URLs whose last visit gave no page."""
+
+_COUNTED = ("fetches", "changes")  # columns of urls about earlier visits
+_OF_BOTH = ("url", "depth", "redirects", "foreign", "kind", "sitemap")  # columns of urls and of the frontier
+_WAY = ("depth", "redirects")
+
+
+def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
+    """(row of urls, row of the frontier) of a newly discovered URL."""
+    kept = ("url_key", "url", "host", "depth", "kind", "sitemap", "redirects", "foreign")
+    shared = {name: candidate[name] for name in kept} | {"discovered_round": round_}
+    url = shared | {
+        "state": "due",
+        "score": candidate["score"],
+        "discovered_from": candidate["referrer"],
+        "fetches": 0,
+        "failures": 0,
+        "changes": 0,
+        "sitemap_lastmod": candidate["sitemap_lastmod"],
+    }
+    frontier = shared | {
+        "priority": candidate["score"],
+        "reason": "new",
+        "referrer": candidate["referrer"],
+        "failures": 0,
+        "links_without_news": candidate["links_without_news"],
+    }
+    return url, frontier
+
+
+def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
+    """Each candidate once, with the least depth, the fewest redirects and the sum of the scores.
+
+    Other columns are from the first of: links of its own site, least depth, neatest spelling, fewest redirects.
+    Columns from sitemaps are merged. If its own site links it, what other sites say of its kind does not count.
+    Of several kinds, the first by `rank` counts: a requisite that is found as a page or as a sitemap too is that only.
+    """
+    merged: dict[bytes, Row] = {}
+    for row in sorted(candidates, key=lambda r: (rank(r["kind"]), *precedence(r), r["redirects"], r["referrer"])):
+        first = merged.get(row["url_key"])
+        if first is None:
+            merged[row["url_key"]] = row
+        elif rank(row["kind"]) == rank(first["kind"]):
+            merged[row["url_key"]] = _merged(first, row)
+    return merged
+
+
+def _merged(first: Row, row: Row) -> Row:
+    merged = first | nearest(first, row) | {"score": first["score"] + row["score"]}
+    if from_elsewhere(row) and not from_elsewhere(first):
+        return merged
+    lastmods = [time for time in (first["sitemap_lastmod"], row["sitemap_lastmod"]) if time]
+    return merged | {
+        "kind": first["kind"] or row["kind"],
+        "sitemap": unite(first["sitemap"], row["sitemap"]),
+        "sitemap_lastmod": max(lastmods, default=None),
+        "links_without_news": bool(first["links_without_news"] and row["links_without_news"]),
+    }
+
+
+def nearest(one: Row, other: Row) -> Row:
+    """The least depth and the fewest redirects of two ways to a URL; each counts by itself."""
+    return {name: min(one[name], other[name]) for name in ("depth", "redirects")}
+
+
+def precedence(row: Row) -> tuple[bool, int, tuple[int, str]]:
+    """Sort key of the candidates of one URL, smallest first: its own site, least depth, then neatest spelling."""
+    return (from_elsewhere(row), row["depth"], neatness(row["url"]))
+
+
+def found_again(
+    candidate: Row, url: Row, due: Row | None, max_depth: int | None = None
+) -> tuple[Row, Row | None] | None:
+    """(the URL's new row, its new row in the next frontier) if a link to a known URL changes either; else None.
+
+    `due` is its row in the next frontier so far. The least depth and the fewest redirects count, whoever links. The
+    first link of a URL's own site replaces what other sites said of it, which does not count from then on. A requested
+    URL keeps its spelling while it is due, because a redirect may have led there. A requisite of a page, or an
+    external target, that is linked as a page becomes one, and is requested as such; a page stays one.
+    """
+    if rank(candidate["kind"]) > rank(url["kind"]):
+        return None
+    if rank(candidate["kind"]) < rank(url["kind"]):
+        new, row = discovered(candidate, url["discovered_round"])
+        return url | {name: value for name, value in new.items() if name not in _COUNTED}, row
+    is_own, was_own = not from_elsewhere(candidate), not from_elsewhere(due or url)
+    if due is None:
+        return _found_after_visit(candidate, url, is_own, was_own, max_depth)
+    way = nearest(candidate, due)
+    if not url["fetches"] and precedence(candidate) < precedence(due):
+        way["url"] = candidate["url"]
+    if is_own and not was_own:
+        url = url | {"discovered_from": candidate["referrer"]}
+        way |= {name: candidate[name] for name in ("foreign", "referrer", "links_without_news", "kind", "sitemap")}
+    elif is_own == was_own and due["links_without_news"] and not candidate["links_without_news"]:
+        way["links_without_news"] = False
+    way = {name: value for name, value in way.items() if value != due[name]}
+    if not way:
+        return None
+    return url | {name: value for name, value in way.items() if name in _OF_BOTH}, due | way
+
+
+def _found_after_visit(
+    candidate: Row, url: Row, is_own: bool, was_own: bool, max_depth: int | None
+) -> tuple[Row, Row | None] | None:
+    """`found_again` for a URL that is not due.
+
+    A link from a page with news, or the first one of its own site, releases a URL in state `trapped`. After failed
+    visits a URL is tried again in a neater spelling, because robots.txt may forbid, or the site may have forgotten, a
+    spelling with a session or a counter. What was taken for a sitemap because other sites named it is visited as a
+    page. A page or a redirect whose links may have been rejected for their depth or their redirects, or counted as
+    links of other sites, is visited again.
+    """
+    if was_own and not is_own:
+        is_new_try = False
+    elif url["state"] == State.TRAPPED:
+        is_new_try = not candidate["links_without_news"] or is_own != was_own
+    else:
+        is_neater = url["state"] in FAILED_STATES and neatness(candidate["url"]) < neatness(url["url"])
+        is_new_try = is_neater or (is_own != was_own and url["kind"] is not None and candidate["kind"] is None)
+    changed = url | {"foreign": False, "discovered_from": candidate["referrer"]} if is_own and not was_own else url
+    way = nearest(candidate, {name: candidate[name] if url[name] is None else url[name] for name in _WAY})
+    if is_new_try:
+        _, row = discovered(candidate | way, url["discovered_round"])
+        kept = {"url": candidate["url"], "state": "due", "failures": 0, "next_fetch_at": None}
+        kept |= {"kind": candidate["kind"], "sitemap": candidate["sitemap"]}
+        return changed | way | kept, row
+    if is_reopened(candidate, url, is_own and not was_own, max_depth):
+        _, row = discovered(candidate | way | {"url": url["url"]}, url["discovered_round"])
+        kept = {"digest": url["digest"], "priority": url["score"], "foreign": not (is_own or was_own)}
+        return changed | way, row | kept | {"reason": "recrawl"}
+    return None if changed is url else (changed, None)
+
+
+def is_reopened(candidate: Row, url: Row, is_first_of_own: bool, max_depth: int | None) -> bool:
+    """Whether a link to a visited URL gives its own links another chance.
+
+    With a limit of depth, a page that is nearer than known is visited again, so at most as often as its depth shrinks.
+    A way with fewer redirects counts if the known one used more than half of those allowed. A redirect that only other
+    sites linked is followed again for its own site.
+    """
+    if url["state"] not in ("fetched", "redirected") or url["kind"] is not None:
+        return False
+    is_nearer = max_depth is not None and candidate["depth"] < url["depth"]
+    redirects = url["redirects"] or 0
+    has_fewer = redirects > MAX_REDIRECTS // 2 and candidate["redirects"] < redirects
+    return is_nearer or has_fewer or (is_first_of_own and url["state"] == "redirected")

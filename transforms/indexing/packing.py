@@ -1,0 +1,69 @@
+"""How postings are written as numbers: the frequencies of all fields in one, and ascending numbers as gaps."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from .invert import Longs
+
+FIELD_BITS: Mapping[str, tuple[int, int]] = {
+    "body": (0, 24),
+    "title": (24, 8),
+    "headings": (32, 16),
+    "url": (48, 15),
+    "anchors": (0, 24),
+}
+"""The first bit and the number of bits of a field's frequency in `tf`. Anchors have a `tf` of their own."""
+
+
+def pack(frequencies: Mapping[str, npt.NDArray[np.int32]]) -> Longs:
+    """The frequencies of all fields as one number for each posting, by FIELD_BITS; each is capped to its bits.
+
+    The excess of a title counts as body, so that the sum of both is still the number of positions.
+
+    >>> [hex(number) for number in pack({"body": np.array([1]), "title": np.array([257]), "url": np.array([2])})]
+    ['0x20000ff000003']
+    """
+    fields = {field: tf.astype(np.int64) for field, tf in frequencies.items()}
+    if "title" in fields:
+        beyond = np.maximum(fields["title"] - max_frequency("title"), 0)
+        fields["body"] = fields["body"] + beyond
+    parts = [np.minimum(tf, max_frequency(field)) << FIELD_BITS[field][0] for field, tf in fields.items()]
+    return np.bitwise_or.reduce(parts)
+
+
+def unpack(packed: Longs, fields: Sequence[str]) -> dict[str, npt.NDArray[np.int32]]:
+    """The inverse of `pack`, for these fields."""
+    found = {}
+    first_bits = [FIELD_BITS[field][0] for field in fields if FIELD_BITS[field][0]]
+    others = np.flatnonzero(packed >= 1 << min(first_bits)) if first_bits else packed  # few are not of the body alone
+    for field in fields:
+        start = FIELD_BITS[field][0]
+        if start:
+            found[field] = np.zeros(len(packed), np.int32)
+            found[field][others] = packed[others] >> start & max_frequency(field)
+        else:
+            found[field] = packed.astype(np.int32) & max_frequency(field)
+    return found
+
+
+def max_frequency(field: str) -> int:
+    """The largest frequency of a field that `tf` can hold."""
+    return (1 << FIELD_BITS[field][1]) - 1
+
+
+def gaps(values: npt.NDArray[np.int32], starts: Longs) -> npt.NDArray[np.int32]:
+    """Ascending runs of numbers as differences; runs begin at `starts`, and the first number of each stays."""
+    result = np.diff(values, prepend=np.int32(0))
+    firsts = starts[starts < len(values)]  # an empty run at the end starts after the last value
+    result[firsts] = values[firsts]
+    return result
+
+
+def undo_gaps(differences: npt.NDArray[np.int32], lengths: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """The inverse of `gaps`, from the lengths of the runs."""
+    sums = np.cumsum(differences, dtype=np.int64)
+    ends = np.cumsum(lengths)
+    before = np.concatenate([[0], sums])[ends - lengths]
+    return (sums - np.repeat(before, lengths)).astype(np.int32)
