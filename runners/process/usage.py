@@ -12,6 +12,7 @@ from .cgroups import folders
 
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 _TICK_S = 0.2
+_PIECE = 1 << 16  # bytes; the kernel may give less at once
 _GROWN = 1.02  # of the largest resident size; from there on, the proportional one is read, which takes longer
 _NAMES = (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes"))
 
@@ -81,22 +82,37 @@ def _sum(size: Callable[[int], int]) -> int:
 def _family(pid: int) -> Iterator[int]:
     """A process and its descendants."""
     yield pid
-    with contextlib.suppress(OSError):  # the process, or a thread of it, has ended in between
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            for child in _text(task / "children").split():
+    with contextlib.suppress(OSError):  # the process has ended in between
+        for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 -- names, no Path for each
+            for child in _children(pid, task):
                 yield from _family(int(child))
+
+
+def _children(pid: int, task: str) -> list[bytes]:
+    with contextlib.suppress(OSError):
+        return _read(f"/proc/{pid}/task/{task}/children").split()
+    return []
 
 
 def _resident(pid: int) -> int:
     """Bytes of a process in memory, without pages of files."""
-    _, all_, shared, *_ = Path(f"/proc/{pid}/statm").read_text().split()
+    _, all_, shared, *_ = _read(f"/proc/{pid}/statm").split()
     return (int(all_) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _proportional(pid: int) -> int:
     """Bytes of a process in memory; what several have is divided among them."""
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+    lines = _read(f"/proc/{pid}/smaps_rollup").splitlines()
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(b"Pss:")), 0)
+
+
+def _read(path: str) -> bytes:
+    """A file of /proc. One of each thread is read at each tick, and a Path takes five times as long."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return b"".join(iter(lambda: os.read(descriptor, _PIECE), b""))
+    finally:
+        os.close(descriptor)
 
 
 def _text(path: Path) -> str:

@@ -143,6 +143,12 @@ def test_every_term_has_a_class(text):
     assert all(word_class(term, "fr") for term in tokens(text))
 
 
+@given(st.text(), st.sampled_from(["fr", "ar", ""]))
+def test_the_class_of_a_word_does_not_depend_on_the_terms_beside_it(text, language):
+    words = tokens(text) + tokens("Ελλάδα naïveté")
+    assert word_classes([*words, "max_connections"], language)[:-1] == word_classes(words, language)
+
+
 @pytest.mark.parametrize("end", ["", " é", " 木"])
 def test_a_long_word_is_cut_and_found_by_its_whole_form(end):
     word = "x" * 10_000

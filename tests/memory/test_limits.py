@@ -3,6 +3,8 @@
 import doctest
 import os
 import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,28 @@ def test_a_process_that_has_ended_does_not_hide_the_others() -> None:
         assert (used() or 0) > 10 << 20
     finally:
         child.wait()
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is measured on Linux only")
+def test_processes_that_a_thread_and_a_child_have_started_count() -> None:
+    holds = "held = b'x' * (100 << 20); print(flush=True); input()"
+    program = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {holds!r}])"
+    before = used() or 0
+    started, found = list[subprocess.Popen[bytes]](), list[int]()
+
+    def start() -> None:
+        words = [sys.executable, "-S", "-c", program]
+        started.append(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+        assert started[0].stdout
+        started[0].stdout.readline()
+        found.append(used() or 0)
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    thread.join()
+    with started[0] as child:
+        child.communicate(b"\n")
+    assert before + (100 << 20) < found[0] < before + (150 << 20)
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is measured on Linux only")

@@ -177,13 +177,14 @@ def _factors(links: pa.Table, scorers: Sequence[Scorer]) -> list[float]:
 def rejections_of(links: pa.Table) -> Iterator[tuple[tuple[str, str], tuple[int, list[str]]]]:
     """((reason, host), (count, samples)) for the links that a rule rejects."""
     rejected = links.filter(pc.and_(pc.is_valid(links["rejected"]), pc.not_equal(links["rejected"], NOT_FOLLOWED)))
+    targets = rejected.group_by(["rejected", "target_url"], use_threads=False).aggregate([([], "count_all")])
     found: dict[tuple[str, str], tuple[int, list[str]]] = {}
-    for reason, url in zip(rejected["rejected"].to_pylist(), rejected["target_url"].to_pylist(), strict=True):
+    for reason, url, times in zip(*(column.to_pylist() for column in targets.columns), strict=True):
         key = (reason, urls.host(url))
         count, samples = found.get(key, (0, []))
-        if url not in samples and (len(samples) < _SAMPLES or url < samples[-1]):
+        if len(samples) < _SAMPLES or url < samples[-1]:
             samples = sorted([*samples, url])[:_SAMPLES]
-        found[key] = (count + 1, samples)
+        found[key] = (count + times, samples)
     yield from found.items()
 
 

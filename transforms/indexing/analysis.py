@@ -302,6 +302,8 @@ def word_classes(terms: Sequence[str], language: str) -> list[str]:
     # A stemmer is not thread-safe, and cheap to make. Its cache takes twice the time of the stemming that it saves.
     stems = Stemmer.Stemmer(STEMMERS[language], 0).stemWords(terms) if language in STEMMERS else terms
     stems = list(map(light_stems.STEMS[language], terms)) if language in light_stems.STEMS else stems
+    if not is_further("".join(terms)):  # nearly always: no call for each term
+        return [stem if stem.isascii() else _without_accents(stem) for stem in stems]
     parts = sorted({part for term in terms if is_pair(term) for part in words_of(term)})
     of_parts = dict(zip(parts, word_classes(parts, language), strict=True)) if parts else {}
     return [
