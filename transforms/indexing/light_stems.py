@@ -4,12 +4,15 @@
   The consonants к and г, which become ц and з before endings (език, езици), are one with these in all words.
 - Latvian: the cases of nouns and adjectives, after K. Kreslins, "A stemming algorithm for Latvian", 1996, without the
   endings of verbs. Softened consonants (brālis, brāļa) lose their marks with all accents (`analysis.word_class`).
+- Others lose the `endings` of nouns and adjectives alone.
 
 A stem has three letters at least.
 """
 
 import re
 from collections.abc import Callable, Mapping
+
+from . import endings
 
 _BULGARIAN = (  # steps, each with the least length of a word, its ending, and what stands for the first that fits
     ((6, "ища", ""), (7, "ият", ""), *((6, ending, "") for ending in ("ът", "то", "те", "та", "ия")), (5, "ят", "")),
@@ -61,5 +64,5 @@ def latvian(word: str) -> str:
     return word
 
 
-STEMS: Mapping[str, Callable[[str], str]] = {"bg": bulgarian, "lv": latvian}
+STEMS: Mapping[str, Callable[[str], str]] = {"bg": bulgarian, "lv": latvian, **endings.STEMS}
 """By language, the function that makes stems."""
