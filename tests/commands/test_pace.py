@@ -56,7 +56,7 @@ def test_the_longest_rest_counts(crawl_delay: float, elapsed_s: float, second: f
 
 
 def test_requests_of_all_commands_keep_the_delay(tmp_path: Path) -> None:
-    """By the log of the server, also from a crawl to the command behind it; two commands that check remember nothing."""
+    """By the log of the server, also from a crawl to the command after it; two commands that check remember nothing."""
     pages = {"/": html("Home", "text", ["/a", "/b", "/c"])} | {f"/{name}": html(name) for name in "abc"}
     with Web({"a.test": pages | {"/robots.txt": redirect("/rules"), "/rules": plain("User-agent: *\n")}}) as web:
         directory, url = tmp_path / "site", web.url("a.test")
