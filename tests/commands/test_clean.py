@@ -12,7 +12,6 @@ import pytest
 from beamtrawl.pipeline.compaction.compact_tables import merge_tables
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.commands import clean
-from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.process.lock import Lock
 from beamtrawl.runners.terminal.errors import LockedError
 from beamtrawl.transforms.directory.beside import live_stems, registered
@@ -20,7 +19,7 @@ from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Ma
 from beamtrawl.transforms.directory.table_runs import all_runs
 from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.tables.table_files import TableWriter
-from tests.support.crawls import frontier, rows
+from tests.support.crawls import InProcess, frontier, rows
 from tests.support.disks import CallingDisk
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -120,7 +119,7 @@ def test_files_that_were_replaced_lately_stay_for_their_readers(planned: Path) -
     crawl = CrawlDir(str(planned))
     add(planned, "http://b.test/")
     before = {str(file.path) for file in files_of(crawl.manifests(), "urls")}
-    merged = merge_tables(crawl, "", DirectEngine(1, []), all_runs)
+    merged = merge_tables(crawl, "", InProcess(), all_runs)
     assert merged
     assert before <= set(merged.replaced)
     cleaned(planned)

@@ -32,6 +32,7 @@ OWNERS = {
     "ended here": ({"host": HERE, "beat": NOW}, False, True),
     "at work elsewhere": ({"host": "other", "beat": NOW}, False, False),
     "quiet elsewhere, for a while": ({"host": "other", "beat": NOW - STALE + 1}, False, False),
+    "quiet elsewhere, for just so long": ({"host": "other", "beat": NOW - STALE}, False, False),
     "quiet elsewhere, for too long": ({"host": "other", "beat": NOW - STALE - 1}, True, True),
     "quiet here: the number is another process's by now": ({"host": HERE, "beat": NOW - STALE - 1}, True, True),
     "without a heartbeat": ({"host": "other"}, True, True),

@@ -7,32 +7,33 @@ from typing import Any
 import pytest
 
 from beamtrawl.pipeline.compaction.compact_tables import LOGS, merge_tables
-from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.directory.table_runs import all_runs, full_tier
 from beamtrawl.transforms.directory.verify import row_faults
-from beamtrawl.transforms.sql import query
+from beamtrawl.transforms.sql import open_tables
 from beamtrawl.transforms.tables.layouts import LAYOUTS
-from tests.support.crawls import crawl, fetch
+from tests.support.crawls import InProcess, crawl, fetch
 from tests.support.web import Page, Web, html, redirect
 
 TEXT = " ".join(f"word{n}" for n in range(60))
 MEANWHILE = ("fetched_at", "elapsed_ms", "robots_at", "headers", "address", "last_fetched_at", "not_before")
 
 
-def shown(path: Path, table: str) -> list[Any]:
-    """The rows of a table that count, without columns that depend on time."""
-    names, found = query(CrawlDir(str(path)), f"SELECT * FROM {table}")
+def shown(path: Path, tables: list[str]) -> dict[str, list[Any]]:
+    """The rows of tables that count, without columns that depend on time."""
+    directory = CrawlDir(str(path))
+    with open_tables(directory, directory.manifests(), tables) as connection:
+        found = {table: connection.sql(f"SELECT * FROM {table}") for table in tables}
+        return {table: _lasting(rows.columns, rows.fetchall()) for table, rows in found.items()}
+
+
+def _lasting(names: list[str], rows: list[tuple[Any, ...]]) -> list[Any]:
     columns = [n for n, name in enumerate(names) if name not in MEANWHILE and not name.endswith(("_ms", "_at"))]
-    return sorted([row[n] for n in columns if names[n] != "latency"] for row in map(_printed, found))
-
-
-def _printed(row: tuple[Any, ...]) -> list[str]:
-    return [repr(value) for value in row]
+    return sorted([repr(row[n]) for n in columns if names[n] != "latency"] for row in rows)
 
 
 def merge(path: Path, choose: Any) -> Any:
-    return merge_tables(CrawlDir(str(path)), "", DirectEngine(1, []), choose)
+    return merge_tables(CrawlDir(str(path)), "", InProcess(), choose)
 
 
 @pytest.fixture(scope="module")
@@ -52,19 +53,21 @@ def test_a_crawl_goes_on_from_merged_tables_as_from_others(tmp_path, web):
     one, other = tmp_path / "one", tmp_path / "other"
     crawl(one, [web.url("a.test")], rounds=2, scope__mode="any")
     shutil.copytree(one, other)
-    known = {table: shown(one, table) for table in (*LAYOUTS, *LOGS) if table != "trap_samples"}
+    tables = [table for table in (*LAYOUTS, *LOGS) if table != "trap_samples"]
+    known = shown(one, tables)
     assert merge(other, full_tier) is None  # two rounds are too few
     merged = merge(other, all_runs)
     assert {file.table for file in merged.files} >= {"urls", "hosts", "digests", "near", "traps", "visits", "links"}
     assert merge(other, all_runs) is None
     manifests = CrawlDir(str(other)).manifests()
     assert all(len(files_of(manifests, table)) <= 1 for table in ("urls", "hosts", "digests", "near", "visits"))
-    assert {table: shown(other, table) for table in known} == known
+    assert shown(other, tables) == known
     assert list(row_faults(CrawlDir(str(other)), manifests)) == []
     for path in (one, other):
         assert crawl(path, scope__mode="any").reason == "frontier_empty"
-    assert {table: shown(other, table) for table in known} == {table: shown(one, table) for table in known}
-    assert len(shown(one, "documents")) == 6
+    ended = shown(one, tables)
+    assert shown(other, tables) == ended
+    assert len(ended["documents"]) == 6
 
 
 def test_a_fetched_round_that_waits_for_its_update_is_left_as_it_is(tmp_path, web):
@@ -75,8 +78,7 @@ def test_a_fetched_round_that_waits_for_its_update_is_left_as_it_is(tmp_path, we
     assert merge(other, all_runs)
     for path in (one, other):
         crawl(path, rounds=0, scope__mode="any")
-    assert shown(other, "documents") == shown(one, "documents")
-    assert shown(other, "urls") == shown(one, "urls")
+    assert shown(other, ["documents", "urls"]) == shown(one, ["documents", "urls"])
 
 
 def test_a_crawl_of_many_rounds_merges_its_tables(tmp_path, web):
@@ -85,5 +87,7 @@ def test_a_crawl_of_many_rounds_merges_its_tables(tmp_path, web):
         crawl(tmp_path, [long.url("c.test", "/0")])
     manifests = CrawlDir(str(tmp_path)).manifests()
     assert [len(files_of(manifests, table)) for table in ("urls", "visits")] == [5, 4]
-    assert len(shown(tmp_path, "documents")) == 12
-    assert len(shown(tmp_path, "urls")) == 13
+    assert {table: len(rows) for table, rows in shown(tmp_path, ["documents", "urls"]).items()} == {
+        "documents": 12,
+        "urls": 13,
+    }

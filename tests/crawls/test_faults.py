@@ -20,7 +20,6 @@ from beamtrawl.pipeline.compaction.drop_bodies import drop_bodies
 from beamtrawl.pipeline.compaction.fold_history import fold_history
 from beamtrawl.pipeline.rank import rank
 from beamtrawl.pipeline.seeds import Seed, add_seeds
-from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.directory.table_runs import all_runs
@@ -32,7 +31,7 @@ from beamtrawl.transforms.indexing.merge_policy import ALL
 from beamtrawl.transforms.indexing.verify import index_faults
 from beamtrawl.transforms.outcomes import Outcome
 from tests.support.changing_site import crawl_changing_site
-from tests.support.crawls import crawl, fetch, frontier, rows, states, without_times
+from tests.support.crawls import InProcess, crawl, fetch, frontier, rows, states, without_times
 from tests.support.disks import Fault, SimulatedDisk, spread
 from tests.support.web import Web, html, plain, redirect, status
 
@@ -80,19 +79,19 @@ def nothing(path: Path) -> None:
 
 
 def compact(path: Path) -> None:
-    merge(CrawlDir(str(path)), "", DirectEngine(1, []), ALL)
+    merge(CrawlDir(str(path)), "", InProcess(), ALL)
 
 
 def compact_waiting(path: Path) -> None:
-    compact_frontier(CrawlDir(str(path)), "", DirectEngine(1, []), width=2)
+    compact_frontier(CrawlDir(str(path)), "", InProcess(), width=2)
 
 
 def compact_tables(path: Path) -> None:
-    merge_tables(CrawlDir(str(path)), "", DirectEngine(1, []), all_runs)
+    merge_tables(CrawlDir(str(path)), "", InProcess(), all_runs)
 
 
 def bodies(path: Path) -> None:
-    drop_bodies(CrawlDir(str(path)), "", DirectEngine(1, []), 0)
+    drop_bodies(CrawlDir(str(path)), "", InProcess(), 0)
 
 
 def fold(path: Path) -> None:
@@ -101,7 +100,7 @@ def fold(path: Path) -> None:
 
 
 def ranked(path: Path) -> None:
-    rank(CrawlDir(str(path)), "", DirectEngine(1, []), 1_000_000, NOW)
+    rank(CrawlDir(str(path)), "", InProcess(), 1_000_000, NOW)
 
 
 def seeds(path: Path) -> None:

@@ -16,7 +16,6 @@ from beamtrawl.pipeline.compaction.compact_tables import merge_tables
 from beamtrawl.pipeline.compaction.damage import Damage
 from beamtrawl.pipeline.compaction.drop_bodies import drop_bodies
 from beamtrawl.pipeline.rank import rank
-from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, files_of
 from beamtrawl.transforms.directory.table_runs import all_runs
 from beamtrawl.transforms.directory.verify import file_faults, promised_files
@@ -25,7 +24,7 @@ from beamtrawl.transforms.settings import render
 from beamtrawl.transforms.tables.table_files import TableFile
 from tests.support.changing_site import crawl_changing_site
 from tests.support.command_line import beamtrawl, failure
-from tests.support.crawls import Silent, crawl, fetch, settings
+from tests.support.crawls import InProcess, Silent, crawl, fetch, settings
 from tests.support.web import Web, html
 
 OF_TABLES = [
@@ -45,7 +44,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four rounds of a site that changes after two of them, and its links ranked."""
     path = tmp_path_factory.mktemp("laundering") / "crawl"
     crawl_changing_site(path)
-    rank(CrawlDir(str(path)), "", DirectEngine(1, []), 1 << 20, datetime.now(UTC))
+    rank(CrawlDir(str(path)), "", InProcess(), 1 << 20, datetime.now(UTC))
     (path / "crawl.toml").write_text(render(settings()))
     return path
 
@@ -83,7 +82,7 @@ def flip(file: Path, share: float = 0.5) -> None:
 
 def merge_all(path: Path) -> list[str]:
     """Merge all that can be merged, and return what was told about damage."""
-    directory, engine, told = CrawlDir(str(path)), DirectEngine(1, []), list[str]()
+    directory, engine, told = CrawlDir(str(path)), InProcess(), list[str]()
     damage = Damage(directory, told.append)
     for step in (
         lambda: compact_frontier(directory, "", engine, 1, damage),
@@ -185,7 +184,7 @@ def test_damage_of_all_kinds_to_an_index_is_told_and_not_merged(copy: Path, kind
         damaged[file.path] = kind
         DAMAGE[kind][0](copy, file)
     directory = CrawlDir(str(copy))
-    merge(directory, "", DirectEngine(1, []), ALL, Damage(directory, told.append))
+    merge(directory, "", InProcess(), ALL, Damage(directory, told.append))
     assert_told(told, damaged)
     assert_told(faults_of(copy), damaged)
 

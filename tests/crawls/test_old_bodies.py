@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from beamtrawl.pipeline.compaction.drop_bodies import drop_bodies
 from beamtrawl.pipeline.compaction.fold_history import fold_history
 from beamtrawl.pipeline.compaction.rebuild_index import rebuild_index
-from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.exports.captures import captures
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
@@ -24,7 +23,7 @@ from beamtrawl.transforms.tables.schemas import VISITS
 from beamtrawl.transforms.tables.table_files import TableWriter, read_table
 from tests.support.changing_site import crawl_changing_site
 from tests.support.command_line import beamtrawl
-from tests.support.crawls import crawl, fetch, rows
+from tests.support.crawls import InProcess, crawl, fetch, rows
 from tests.support.web import Web, html
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -100,7 +99,7 @@ def copied(crawled: tuple[Path, str], tmp_path: Path) -> Path:
 
 
 def drop(path: Path, rounds: int = 0, least_share: float = 0.0) -> Manifest | None:
-    return drop_bodies(CrawlDir(str(path)), "", DirectEngine(1, []), rounds, least_share)
+    return drop_bodies(CrawlDir(str(path)), "", InProcess(), rounds, least_share)
 
 
 def fold(path: Path) -> None:
@@ -144,7 +143,7 @@ def test_what_must_go_is_gone_and_what_must_stay_stays(crawled: tuple[Path, str]
     assert on_disk(copied) == set(bodies(copied).values())
     assert b"The old sentence" not in b"".join(on_disk(copied))
     crawl_dir = CrawlDir(str(copied))
-    rebuild_index(crawl_dir, "", DirectEngine(1, []), korean_morphemes=False)
+    rebuild_index(crawl_dir, "", InProcess(), korean_morphemes=False)
     assert found(copied) == searched != []
     assert list(file_faults(crawl_dir, promised_files(crawl_dir.manifests()))) == []
     assert list(row_faults(crawl_dir, crawl_dir.manifests())) == []

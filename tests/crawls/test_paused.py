@@ -21,7 +21,6 @@ from beamtrawl.pipeline.compaction.compact_tables import merge_tables
 from beamtrawl.pipeline.compaction.fold_history import fold_history
 from beamtrawl.pipeline.control import StopSignal
 from beamtrawl.pipeline.crawl import run_crawl
-from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.process.lock import Lock
 from beamtrawl.runners.terminal.errors import LockedError
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Step, visible_files
@@ -30,7 +29,7 @@ from beamtrawl.transforms.directory.verify import file_faults, promised_files, r
 from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.indexing.live_segments import live_index
 from beamtrawl.transforms.indexing.verify import index_faults
-from tests.support.crawls import Silent, crawl, rows, settings
+from tests.support.crawls import InProcess, Silent, crawl, rows, settings
 from tests.support.disks import CallingDisk, spread
 from tests.support.web import Web, html
 
@@ -47,11 +46,11 @@ WITH_LOCK = 3
 
 
 def a_round(claimed: CrawlDir) -> None:
-    run_crawl(claimed, settings(), DirectEngine(1, []), Silent(), StopSignal(), 1)
+    run_crawl(claimed, settings(), InProcess(), Silent(), StopSignal(), 1)
 
 
 def merging(claimed: CrawlDir) -> None:
-    merge_tables(claimed, "", DirectEngine(1, []), all_runs)
+    merge_tables(claimed, "", InProcess(), all_runs)
 
 
 def folding(claimed: CrawlDir) -> None:

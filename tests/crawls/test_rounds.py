@@ -24,7 +24,7 @@ from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.directory.table_runs import all_runs
 from beamtrawl.transforms.indexing.merge_policy import ALL
 from tests.support import access_log
-from tests.support.crawls import Silent, crawl, frontier, rows, states, without_times
+from tests.support.crawls import InProcess, Silent, crawl, frontier, rows, states, without_times
 from tests.support.web import Answer, Page, Web, html, plain, redirect, slow, status
 
 TEXT = "Herring gather where the tide turns, and the boats know it: long before light they put out."
@@ -197,7 +197,7 @@ def merge_all(path: Path, engine: Engine) -> list[str]:
 def test_worker_processes_give_the_same_tables(tmp_path: Path) -> None:
     """So does Beam's runner in one process, which the options of Beam are for."""
     beams = DirectEngine(1, ["--direct_num_workers=1"])
-    engines = {"in memory": DirectEngine(1, []), "Beam": beams, "workers": DirectEngine(2, [])}
+    engines = {"in memory": InProcess(), "Beam": beams, "workers": DirectEngine(2, [])}
     with Web(SITES) as web:
         seeds = [web.url(host) for host in SITES]
         for name, engine in engines.items():

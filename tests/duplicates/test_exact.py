@@ -69,6 +69,12 @@ CASES = {
         {"/b"},
     ),
     "one that only others link, later": ([content("/b") | {"foreign": True}], [earlier("/a")], {"/b": "/a"}, set()),
+    "two that only others link": (
+        [content("/a") | {"foreign": True}, content("/b") | {"foreign": True}],
+        [],
+        {"/b": "/a"},
+        {"/a"},
+    ),
     "one that names another as canonical": (
         [content("/a", depth=0, yields=True), content("/b")],
         [],

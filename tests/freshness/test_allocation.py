@@ -63,6 +63,16 @@ def test_no_pages() -> None:
     assert solve({}, 1.0, BOUNDS) > 0
 
 
+def test_fewer_pages_than_none_need_no_visits() -> None:
+    """As where a page was taken out of a bucket that does not have it."""
+    assert solve({(0, 0): 10, (8, 0): -5}, 10 / DAY, BOUNDS) == solve({(0, 0): 10}, 10 / DAY, BOUNDS)
+
+
+def test_rates_and_weights_beyond_the_buckets_are_in_the_last_ones() -> None:
+    rates, weights = bucket(np.array([1e9, 1e-9, 1]) / DAY, [1e9, 1e-9, 1])
+    assert (rates.tolist(), weights.tolist()) == ([48, -48, 0], [24, -24, 0])
+
+
 def test_one_hot_page_of_a_large_site_is_visited_most_and_costs_little() -> None:
     pages = {(-32, 0): 100_000, (8, 0): 1}  # every 256 days; four times a day
     mu = solve(pages, 20_000 / DAY, BOUNDS)

@@ -1,5 +1,6 @@
 """What visits and links mean for the state of URLs and for the next frontier: nothing is lost."""
 
+import math
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from beamtrawl.transforms.exchange.batch_schemas import CANDIDATES, FACTS
 from beamtrawl.transforms.frontier.link_targets import merge_candidates
-from beamtrawl.transforms.frontier.url_states import advance, after_visit, remembered, retry_at
+from beamtrawl.transforms.frontier.url_states import advance, after_visit, compared, remembered, retry_at, waits_already
 from beamtrawl.transforms.outcomes import NO_ADDRESS, REQUESTED, Outcome
 from beamtrawl.transforms.politeness.backoff import HostState, after, rest
 from beamtrawl.transforms.settings import Limits, Politeness
@@ -214,6 +215,48 @@ def test_a_page_that_wanted_no_index_is_fetched_whole_the_next_time():
     validators = {"etag": '"1"', "last_modified": "today", "digest": b"a"}
     assert remembered(known("/a", **validators)) == validators
     assert set(remembered(known("/a", reason=Outcome.DENIED_META, **validators)).values()) == {None}
+
+
+def test_a_page_that_is_fading_is_fetched_whole_until_it_is_there_again():
+    before = known("/a", etag='"1"', digest=b"a", fade_s=60.0)
+    assert set(remembered(before).values()) == {None}
+    for outcome, fade_s in ((Outcome.FETCHED, None), (Outcome.NOT_MODIFIED, None), (Outcome.GONE, 60.0)):
+        assert after_visit(before, visited("/a", outcome), LIMITS)[0]["fade_s"] == fade_s
+
+
+# seconds since the last visit, digest now, what is counted
+COMPARED = {
+    "the same": (9, b"a", {"unchanged": 1, "unchanged_s": 9.0}),
+    "another": (9, b"b", {"changed": 1, "changed_log_s": math.log(9)}),
+    "without a digest": (9, None, {}),
+    "at the same time": (0, b"a", {}),
+    "another at the same time": (0, b"b", {}),
+    "earlier": (-9, b"a", {}),
+}
+
+
+@pytest.mark.parametrize(("seconds", "digest", "counted"), COMPARED.values(), ids=COMPARED)
+def test_a_visit_is_compared_with_an_earlier_one(seconds, digest, counted):
+    before = known("/a", digest=b"a", last_status=200, last_fetched_at=NOW - timedelta(seconds=seconds))
+    assert compared(before, visited("/a", digest=digest)) == counted
+
+
+# reason and due time of the row, outcome, failures of the host in a row: whether the row says so already
+WAITING = {
+    "deferred again": ("deferred", None, Outcome.DEFERRED, 0, True),
+    "deferred for the first time": ("new", None, Outcome.DEFERRED, 0, False),
+    "deferred by a host that fails too often": ("deferred", None, Outcome.DEFERRED, 5, False),
+    "robots.txt again": ("retry", None, Outcome.UNREACHABLE_ROBOTS, 1, True),
+    "robots.txt after a failure of the URL": ("retry", NOW, Outcome.UNREACHABLE_ROBOTS, 1, False),
+    "robots.txt of its origin alone": ("retry", None, Outcome.UNREACHABLE_ROBOTS, 0, False),
+    "robots.txt for the first time": ("new", None, Outcome.UNREACHABLE_ROBOTS, 1, False),
+    "a failure": ("retry", None, Outcome.TIMEOUT, 1, False),
+}
+
+
+@pytest.mark.parametrize(("reason", "due_at", "outcome", "host_failures", "waits"), WAITING.values(), ids=WAITING)
+def test_a_row_that_waits_already_is_not_written_again(reason, due_at, outcome, host_failures, waits):
+    assert waits_already(reason, due_at, outcome, host_failures, LIMITS) is waits
 
 
 WAY = ("depth", "redirects")

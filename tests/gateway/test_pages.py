@@ -349,50 +349,6 @@ def test_browsers_learn_how_to_search(client):
     assert client.get(asked["application/x-suggestions+json"]).get_json(force=True)[0] == "number7"
 
 
-@pytest.mark.parametrize(
-    ("typed", "suggested"),
-    [
-        ("", []),
-        ("ligh", ["Old lights", "Light of the harbour", "lighthouse", "light", "lights"]),
-        ("Lighth", ["Light of the harbour", "Old lights", "lighthouse"]),
-        ("old ligh", ["Old lights", "Light of the harbour", "old lighthouse", "old light"]),
-        ("old lights ", ["Old lights", "Light of the harbour"]),
-        ("old lights", ["Old lights"]),  # which opens the page
-        ("zebra", []),
-        ('"(', []),
-    ],
-)
-def test_suggestions_as_somebody_types(tmp_path, typed, suggested):
-    rows = [
-        {"url": "http://a.test/1", "title": "Light of the harbour", "text": "the lighthouse, a lighthouse"},
-        {"url": "http://a.test/2", "title": "Old lights", "text": "a lighthouse"},
-    ]
-    client = create_app(indexed(tmp_path, rows)).test_client()
-    answer = client.get("/api/suggest", query_string={"q": typed})
-    assert answer.mimetype == "application/x-suggestions+json"
-    echo, texts, descriptions, urls = answer.get_json(force=True)
-    assert (echo, texts, descriptions) == (typed, suggested, [""] * len(suggested))
-    titles = {row["title"]: row["url"] for row in rows}
-    assert urls == [titles.get(text, "") for text in texts]
-
-
-SITE = [
-    {"url": f"http://s.test/{n}", "title": f"{name} — Docs 1.2", "text": "harbour"}
-    for n, name in enumerate(("Tides", "Reefs", "Gulls", "Boats — Sails", "Docs 1.2"))
-]
-
-
-def test_the_ending_that_titles_of_a_site_share_is_left_out(tmp_path):
-    others = [{"url": f"http://t.test/{n}", "title": f"Quays | Part {n}", "text": "harbour"} for n in range(4)]
-    client = create_app(indexed(tmp_path, SITE, others)).test_client()
-    titles = re.findall("<h2[^>]*><a[^>]*>(.*?)</a>", client.get("/?q=harbour").text)
-    assert sorted(titles) == sorted(
-        ["Tides", "Reefs", "Gulls", "Boats — Sails", "Docs 1.2", *(f"Quays | Part {n}" for n in range(4))]
-    )
-    assert "Tides" in client.get("/api/suggest?q=tide").get_json(force=True)[1]
-    assert client.get("/api/search?q=tides").json["hits"][0]["title"] == "Tides — Docs 1.2"
-
-
 def test_a_page_beyond_the_last_is_told_as_it_is(client):
     page = client.get("/?q=common&page=99").text
     assert "There is no page 99: the results have 3 pages." in page and "page 99 of" not in page

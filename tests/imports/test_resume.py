@@ -9,13 +9,12 @@ import pytest
 from beamtrawl.pipeline.attempt import Engine
 from beamtrawl.pipeline.control import StopSignal
 from beamtrawl.pipeline.imports.import_archives import Imported, Job, import_archives
-from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.transforms.archives.sources import sources_of
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Step
 from beamtrawl.transforms.errors import CrawlDirError
 from tests.imports.test_bad_input import record
 from tests.support.command_line import LOOPBACK, beamtrawl
-from tests.support.crawls import Silent, crawl, fetch, rows, settings, without_times
+from tests.support.crawls import InProcess, Silent, crawl, fetch, rows, settings, without_times
 from tests.support.web import Web, html
 
 NAMES = [f"{letter}{number}" for letter in "abc" for number in range(5)]
@@ -25,11 +24,11 @@ class Killed(Exception):
     pass
 
 
-class Dying(DirectEngine):
+class Dying(InProcess):
     """An engine whose program is killed after so many pipelines, before what they have written is committed."""
 
     def __init__(self, pipelines: int) -> None:
-        super().__init__(1, [])
+        super().__init__()
         self._left = pipelines
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
@@ -61,7 +60,7 @@ def job(folder: Path, part: int | None = None) -> Job:
 
 def run(folder: Path, given: Job, engine: Engine | None = None, observer: Silent | None = None) -> Imported:
     stop = observer._stop if isinstance(observer, Stopping) else StopSignal()
-    chosen = engine or DirectEngine(1, [])
+    chosen = engine or InProcess()
     return import_archives(
         CrawlDir(str(folder)), settings(scope__mode="any"), chosen, observer or Silent(), stop, given
     )

@@ -16,8 +16,8 @@ from beamtrawl.runners.progress.running import NOTHING, Reported, Stage
 from beamtrawl.runners.state.crawl_status import summarize
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, Step
 from beamtrawl.transforms.settings import Settings, override
-from tests.commands.test_status import NOW, commit, listed, waiting
 from tests.support.command_line import beamtrawl, failure
+from tests.support.committed_steps import NOW, commit, listed, waiting
 
 BEGAN = NOW.timestamp()
 OWNER = {"pid": 7, "host": "here", "since": BEGAN - 60}

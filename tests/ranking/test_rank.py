@@ -10,7 +10,6 @@ import pytest
 from beamtrawl.pipeline.rank import rank
 from beamtrawl.runners.crawling.console import Console
 from beamtrawl.runners.crawling.session import rank_after_crawl
-from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.progress.outputs import TextOutput
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
@@ -23,6 +22,7 @@ from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet, r
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.command_line import beamtrawl, failure
 from tests.support.corpus import documents
+from tests.support.crawls import InProcess
 
 HUB, PAGE, OLD, COPY, OTHER = (
     "http://a.test/",
@@ -150,7 +150,7 @@ def test_without_links_there_is_nothing_to_rank(tmp_path):
 
 def after_crawl(crawl, **ranking):
     """What the end of a crawl says of its links."""
-    rank_after_crawl(crawl, Ranking(**ranking), "", DirectEngine(1, []), Console([TextOutput(told := io.StringIO())]))
+    rank_after_crawl(crawl, Ranking(**ranking), "", InProcess(), Console([TextOutput(told := io.StringIO())]))
     return told.getvalue()
 
 
@@ -205,7 +205,7 @@ def random_crawl(path, seed):
     return make_crawl(path, pages, rows)
 
 
-class CountingEngine(DirectEngine):
+class CountingEngine(InProcess):
     """Counts the pipelines that it runs."""
 
     pipelines = 0
@@ -217,7 +217,7 @@ class CountingEngine(DirectEngine):
 
 def ranked(directory, max_links, is_beam, options=()):
     """All that ranking writes: `ranks` and `host_ranks` by name, and the folder of each segment."""
-    engine = CountingEngine(1, options)
+    engine = CountingEngine(options)
     manifest = rank(directory, "", engine, max_links, datetime(2026, 1, 1, tzinfo=UTC))
     assert bool(engine.pipelines) == is_beam
     rows = {}

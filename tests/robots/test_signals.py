@@ -133,6 +133,29 @@ def fate(allowed: bool, usage: Usage) -> str:
     )
 
 
+# whether the newest robots.txt denies it, what the document states of training and of TDMRep, what the file of TDMRep
+# does: whether a document may be used for training
+USES = {
+    "nobody states anything": (False, None, None, None, None),
+    "the document allows": (False, True, None, None, True),
+    "robots.txt denies by now": (True, True, False, False, False),
+    "the file reserves": (False, None, None, True, False),
+    "the file reserves what the document allows otherwise": (False, True, None, True, False),
+    "the file does not reserve": (False, None, None, False, True),
+    "the file does not reserve what the document does": (False, False, None, False, False),
+    "the document takes the reservation of the file back": (False, True, False, True, True),
+    "the document reserves, the file does not": (False, False, True, False, False),
+}
+
+
+@pytest.mark.parametrize(("denied", "training", "reservation", "mining", "use"), USES.values(), ids=USES)
+def test_statements_of_a_document_replace_those_of_the_file_of_tdmrep(
+    denied: bool, training: bool | None, reservation: bool | None, mining: bool | None, use: bool | None
+) -> None:
+    document = {"ai_training": training, "tdm_reservation": reservation}
+    assert may_use(TRAINING, document, denied, mining) is use
+
+
 def read(robots: str) -> Rules:
     return parse(robots.encode(), "bot/1.0", "http://a.test")
 

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.pipeline.compaction.compact import merge
-from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.search.answers import cursor
 from beamtrawl.search.answers.cursor import Cursor, CursorError, decode, encode
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.merge_policy import ALL
 from tests.support.corpus import commit, indexed
+from tests.support.crawls import InProcess
 
 QUERIES = ("a", "a b", "a b c", "site:h1.test", "", '"a b" c', "a -b", "a c after:2025", "a b c " * 5, "nothing")
 ORDERS = ("score", "date")
@@ -66,7 +66,7 @@ def test_a_change_between_two_pages_neither_repeats_nor_drops_a_hit(tmp_path, ch
     second = {(q, o): before.search(q, 9, order=o).next for q in QUERIES for o in ORDERS}
     if change != "a merge":
         commit(crawl, 2, [*rows(3), *(row | {"text": "a a a"} for row in rows(1)[:20])], gone=[rows(2)[0]["url"]])
-    merge(crawl, "", DirectEngine(1, []), ALL)
+    merge(crawl, "", InProcess(), ALL)
     latest = Index.open(crawl)
     assert (latest.segments, latest.as_of) == (1, 1 if change == "a merge" else 2)
     for (query, order), after in second.items():

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from beamtrawl.pipeline.compaction.compact import merge
-from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing.korean import morphemes
 from beamtrawl.transforms.indexing.merge_policy import ALL, Policy
 from tests.support.corpus import commit
+from tests.support.crawls import InProcess
 from tests.support.naive_search import Naive
 
 WORDS = [
@@ -114,9 +114,9 @@ def test_they_are_through_updates_removals_and_merges_now_and_as_of_earlier_roun
         rows += written
         gone += [(round_, url) for url in removed]
         if round_ in (3, 5, 6):
-            merge(crawl, "", DirectEngine(1, []), Policy(lambda sizes: some_of(sizes, pick), 0.0))
+            merge(crawl, "", InProcess(), Policy(lambda sizes: some_of(sizes, pick), 0.0))
         if round_ == 7:
-            merge(crawl, "", DirectEngine(1, []), ALL)
+            merge(crawl, "", InProcess(), ALL)
         check()
     for as_of in range(1, 9):
         check(as_of)

@@ -52,6 +52,11 @@ def test_of_words_as_near_the_more_frequent_comes_first():
     assert words.near("sarch") == ["starch", "search"]
 
 
+def test_words_of_up_to_24_letters_are_suggested():
+    words = Dictionary([pa.table({"term": ["f" * 24, "w" * 25, "fog7"], "df": [1, 1, 1]})])
+    assert (words.near("f" * 23), words.near("w" * 24), words.near("fog8")) == (["f" * 24], [], [])
+
+
 def test_hosts_take_turns_among_a_hundred_hits():
     hosts = ["a.test"] * 99 + ["b.test", "c.test"]
     order = by_host(hosts, [1.0] * len(hosts), 1)

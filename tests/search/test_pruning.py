@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamtrawl.pipeline.compaction.compact import merge
-from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.search.index.deadline import Deadline
 from beamtrawl.search.index.postings import Postings
 from beamtrawl.search.index.pruning import MAX_UNITS, Weighted, all_scores, best, highest
@@ -19,6 +18,7 @@ from beamtrawl.transforms.indexing.merge_policy import ALL
 from beamtrawl.transforms.indexing.write_segment import ROW_POSTINGS
 from benchmarks.asking import best as candidates
 from tests.support.corpus import commit
+from tests.support.crawls import InProcess
 
 NO_LIMIT = Deadline()
 
@@ -122,7 +122,7 @@ def test_the_first_hundred_are_the_first_hundred_of_all(tmp_path, row_postings):
         commit(crawl, round_, *halves, gone=gone if round_ > 1 else [], row_postings=row_postings)
     for merged in (False, True):
         if merged:
-            merge(crawl, "", DirectEngine(1, []), ALL)
+            merge(crawl, "", InProcess(), ALL)
         index = Index.open(crawl)
         for _ in range(60):
             text = query(pick)

@@ -7,16 +7,16 @@ import itertools
 import re
 from collections.abc import Callable, Mapping
 
-from tests.support.trap_sites import NAMES, SECTIONS, Press, Site, article_path, chance, section_of, word
+from tests.support.trap_sites import ARTICLES, NAMES, SECTIONS, Press, Site, article_path, chance, section_of, word
 from tests.support.trap_variants import with_links
 from tests.support.web import Answer, Page, html, redirect
 
 _LANGUAGES = ("de", "en", "fr")
 
 
-def _beside_articles(name: str, trap: Callable[[str], Page | None], *entries: str) -> Site:
+def _beside_articles(name: str, trap: Callable[[str], Page | None], *entries: str, articles: int = ARTICLES) -> Site:
     """Articles, and a home page that also leads into a trap, where nothing is worth reading."""
-    press = Press(name)
+    press = Press(name, articles)
 
     def answer(path: str) -> Page | None:
         return press.home(*entries) if path == "/" else press.article(path) or trap(path)
@@ -24,7 +24,7 @@ def _beside_articles(name: str, trap: Callable[[str], Page | None], *entries: st
     return Site(answer, lambda path: path if press.wrote(path) else None, press.count)
 
 
-def own_words() -> Site:
+def own_words(articles: int = ARTICLES) -> Site:
     """What is not there is named in a title and a text of its address, with four links relative to it."""
 
     def trap(path: str) -> Page:
@@ -33,7 +33,8 @@ def own_words() -> Site:
         links = [*more, f"{names[-1]}/index.html", "help/"]
         return html(f"Nothing by the name of {' '.join(names)}", f"We looked for {' in '.join(names)}.", links)
 
-    return _beside_articles("own words", trap, *(f"/{name}/gone-{NAMES[n]}" for n, name in enumerate(SECTIONS)))
+    gone = [f"/{name}/gone-{NAMES[n]}" for n, name in enumerate(SECTIONS)]
+    return _beside_articles("own words", trap, *gone, articles=articles)
 
 
 def four_sections() -> Site:

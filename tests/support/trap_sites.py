@@ -15,6 +15,8 @@ from urllib.parse import parse_qsl, urlsplit
 from tests.support.web import Answer, Page, html
 
 ARTICLES = 300
+"""Of a site, unless it is asked for fewer."""
+
 SECTIONS = ("news", "guides", "people", "places")
 _SYLLABLES = [
     "ba",
@@ -98,10 +100,9 @@ _NUMBERS = {article_path(number): number for number in range(ARTICLES)}
 class Press:
     """Writes the pages of a site that are worth reading: a home page, sections, and articles."""
 
-    count = 1 + len(SECTIONS) + ARTICLES
-
-    def __init__(self, site: str) -> None:
-        self._site = site
+    def __init__(self, site: str, articles: int = ARTICLES) -> None:
+        self._site, self._articles = site, articles
+        self.count = 1 + len(SECTIONS) + articles
 
     def story(self, name: str) -> str:
         """A text of common words, and of some that only it has."""
@@ -116,20 +117,25 @@ class Press:
     def article(self, path: str) -> Answer | None:
         """A section, or an article, which names its neighbours."""
         if (name := path.strip("/")) in SECTIONS and path.endswith("/"):
-            mine = [article_path(number) for number in range(ARTICLES) if section_of(number) == name]
+            mine = [article_path(number) for number in range(self._articles) if section_of(number) == name]
             return html(f"All {name}", self.story(name), [*mine, "/"])
-        if (number := _NUMBERS.get(path)) is None:
+        if (number := self._number(path)) is None:
             return None
-        near = [article_path((number + step) % ARTICLES) for step in (1, 4, 9, 40)]
+        near = [article_path((number + step) % self._articles) for step in (1, 4, 9, 40)]
         return html(f"About {NAMES[number]}", self.story(path), [*near, f"/{section_of(number)}/", "/"])
 
     def wrote(self, path: str) -> bool:
-        return path == "/" or path in _NUMBERS or path.strip("/") in SECTIONS
+        return path == "/" or self._number(path) is not None or path.strip("/") in SECTIONS
+
+    def _number(self, path: str) -> int | None:
+        """The number of an article of this site."""
+        number = _NUMBERS.get(path, self._articles)
+        return number if number < self._articles else None
 
 
-def with_articles(trap: Callable[[str], Page | None], *entries: str) -> Site:
+def with_articles(trap: Callable[[str], Page | None], *entries: str, articles: int = ARTICLES) -> Site:
     """A site whose home page leads to articles and into a trap, where only the entries are worth reading."""
-    press = Press("trap")
+    press = Press("trap", articles)
 
     def answer(path: str) -> Page | None:
         return press.home(*entries) if path == "/" else press.article(path) or trap(path)
@@ -138,11 +144,11 @@ def with_articles(trap: Callable[[str], Page | None], *entries: str) -> Site:
     return Site(answer, useful, press.count + len(entries))
 
 
-def loop(period: int) -> Site:
+def loop(period: int, articles: int = ARTICLES) -> Site:
     """A folder of a folder … links back to the first: each folder can be had under ever longer paths."""
     press = Press(f"loop {period}")
     folders = [f"part{letter}" for letter in "abcd"[:period]]
-    share = ARTICLES // period
+    share = articles // period
 
     def real(path: str) -> tuple[int, str] | None:
         """(how deep the folder of a path really is, name of the file in it)."""
@@ -199,9 +205,9 @@ _MONTHS = [
 ]
 
 
-def calendar() -> Site:
+def calendar(articles: int = ARTICLES) -> Site:
     """Six months have events; before and after them is time without end."""
-    press = Press("calendar")
+    press = Press("calendar", articles)
     useful = [f"/calendar/2026/{month}" for month in range(6, 12)]
 
     def answer(path: str) -> Page | None:
@@ -224,9 +230,9 @@ def calendar() -> Site:
 _FILTERS = {"brand": 4, "colour": 4, "cut": 3, "fabric": 3, "size": 5, "sort": 3}
 
 
-def facets() -> Site:
+def facets(articles: int = ARTICLES) -> Site:
     """A listing of five pages, under every combination of filters in every order."""
-    press = Press("facets")
+    press = Press("facets", articles)
     pages = ["/shop", *(f"/shop?page={number}" for number in range(2, 6))]
 
     def answer(path: str) -> Page | None:
@@ -250,9 +256,9 @@ def facets() -> Site:
     return Site(answer, lambda path: path if press.wrote(path) or path in pages else None, press.count + len(pages))
 
 
-def sessions(name: str, link: Callable[[str, str], str], clean: Callable[[str], str]) -> Site:
+def sessions(name: str, link: Callable[[str, str], str], clean: Callable[[str], str], articles: int = ARTICLES) -> Site:
     """Every page that is shown puts another session into all its links."""
-    press, views = Press(name), itertools.count()
+    press, views = Press(name, articles), itertools.count()
 
     def answer(path: str) -> Page | None:
         token = f"{chance('session', next(views)).getrandbits(64):016x}"
@@ -269,9 +275,9 @@ def path_sessions() -> Site:
     return sessions("path", lambda path, token: f"/in/{token}{path}", lambda path: re.sub(r"^/in/\w+", "", path))
 
 
-def query_sessions() -> Site:
+def query_sessions(articles: int = ARTICLES) -> Site:
     """By a parameter that no list of session parameters knows."""
-    return sessions("query", lambda path, token: f"{path}?walk={token}", lambda path: path.partition("?")[0])
+    return sessions("query", lambda path, token: f"{path}?walk={token}", lambda path: path.partition("?")[0], articles)
 
 
 class Maze(NamedTuple):
@@ -292,9 +298,9 @@ class Maze(NamedTuple):
         return html(f"The {names[0]} room", text, [f"{path}{name}/" for name in names[6:11]] + [f"/maze/{names[5]}/"])
 
 
-def soft_404() -> Site:
+def soft_404(articles: int = ARTICLES) -> Site:
     """Whatever is not there is answered as if it were, with proposals that are not there either."""
-    press = Press("soft 404")
+    press = Press("soft 404", articles)
     dead = [f"/{section_of(number)}/old-{NAMES[number]}.html" for number in range(4)]
 
     def answer(path: str) -> Page | None:

@@ -5,7 +5,7 @@ All trap sites, without HTTP and Beam: test_rounds.py.
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -16,13 +16,33 @@ from beamtrawl.runners.commands.status import render
 from beamtrawl.runners.state.crawl_status import summarize
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support.crawls import crawl, frontier, rows, states
-from tests.support.trap_sites import COMMON_WORDS, TRAPS, Site
+from tests.support.trap_answers import own_words
+from tests.support.trap_sites import (
+    COMMON_WORDS,
+    Maze,
+    Site,
+    calendar,
+    facets,
+    loop,
+    query_sessions,
+    soft_404,
+    with_articles,
+)
 from tests.support.web import Page, Web, html
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 MOST = 300  # useless fetches of a site
 
-KINDS = ("loop2.test", "calendar.test", "facets.test", "query-sessions.test", "maze.test", "soft-404.test")
+ARTICLES = 80  # of each site, about as many as visits of a trap; with more, without HTTP and Beam: test_rounds.py
+KINDS: dict[str, Callable[[], Site]] = {
+    "loop2.test": lambda: loop(2, ARTICLES),
+    "calendar.test": lambda: calendar(ARTICLES),
+    "facets.test": lambda: facets(ARTICLES),
+    "query-sessions.test": lambda: query_sessions(ARTICLES),
+    "maze.test": lambda: with_articles(Maze(200), "/maze/", articles=ARTICLES),
+    "soft-404.test": lambda: soft_404(ARTICLES),
+    "own-words.test": lambda: own_words(ARTICLES),
+}
 """A trap site of each kind."""
 
 SAME = "Every page of this site has been made by one program, which was not told to write anything else."
@@ -42,7 +62,7 @@ class Crawled(NamedTuple):
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     path = tmp_path_factory.mktemp("traps") / "crawl"
-    sites = {name: TRAPS[name]() for name in KINDS}
+    sites = {name: make() for name, make in KINDS.items()}
     with Web(sites | {"alike.test": ALIKE}) as web:
         crawl(path, map(web.url, [*sites, "alike.test"]), rounds=7)
         asked: dict[str, list[str]] = {name: [] for name in [*sites, "alike.test"]}
@@ -76,6 +96,17 @@ def test_the_status_names_each_trap(crawled: Crawled, name: str) -> None:
     assert all(site.useful(path) is None or seen[site.useful(path)] > 1 for path in paths)
     lines = render(found).splitlines()
     assert any(line.startswith(f"alarm: {host}") and "had anything new" in line for line in lines)
+
+
+def test_a_host_that_answers_anything_is_asked_twice_a_family(crawled: Crawled) -> None:
+    origin = crawled.web.url("own-words.test", "")
+    found = {url: row for url, row in states(crawled.path).items() if url.startswith(origin)}
+    probed = [url for url, row in found.items() if row["state"] == "probed"]
+    assert 0 < len(probed) <= 2 * 8, "two for each of two endings in four sections"
+    assert {found[url]["kind"] for url in probed} == {"probe"}
+    assert not {row["url"] for row in rows(crawled.path, "documents")} & set(probed)
+    host = crawled.web.authority("own-words.test")
+    assert "same" in {row["answer"] for row in rows(crawled.path, "trap_samples") if row["host"] == host}
 
 
 def waiting(path: Path) -> set[str]:

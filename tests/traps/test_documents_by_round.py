@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.support.documents_by_round import LATER, measure
 from tests.support.honest_sites import HONEST
 
-SHARE = 30  # of the size of each site; all of it takes minutes: benchmarks/documents_by_round.py
+SHARE = 60  # of the size of each site; all of it takes minutes: benchmarks/documents_by_round.py
 
 
 def test_honest_sites_lose_no_page(tmp_path: Path) -> None:

@@ -270,6 +270,19 @@ def test_new_templates_take_turns_and_share_a_budget() -> None:
     )
 
 
+def test_a_template_with_news_takes_no_turns() -> None:
+    paths = ["/a/x", "/a/y", "/b/x", "/b/y", "/c/x"]
+    assert admitted(queue(*paths)) == ["/a/x", "/b/x", "/c/x", "/a/y", "/b/y"]
+    assert admitted(queue(*paths), [visited("/a/*", 1, 40, 40)]) == ["/a/x", "/a/y", "/b/x", "/c/x", "/b/y"]
+
+
+def test_the_form_of_a_link_of_another_site_makes_no_session_of_the_first_own_link() -> None:
+    own = queue(*(f"/in/{number:08x}4f9a02c7/news" for number in range(1, 40)))
+    other = queue("/in/4f9a02c711/news", foreign=True)
+    assert len(admitted(own)) == 1 + 8
+    assert len(admitted([*other, *(each._replace(depth=2) for each in own)])) == 1 + 1 + 8
+
+
 def test_a_throttled_template_has_its_budget() -> None:
     paths = [f"/a/{letter}" for letter in "bcdefghijklm"]
     assert admitted(queue(*paths), [after([(6, 0, 6)])]) == paths[:8]
@@ -333,6 +346,8 @@ def test_some_are_spared_while_the_host_has_other_pages() -> None:
     holds = Holds((tuple(TrappedHost("a.test", [wake(HELD, 4)], [])),), compile_allow_list([]))
     keys = [number.to_bytes(16) for number in range(320)]
     assert sum(not holds(DUE | {"url_key": key}) for key in keys) == 10
+    no_other = Holds(TRAPPED, compile_allow_list([]))
+    assert all(no_other(DUE | {"url_key": key}) for key in keys)
 
 
 def test_what_is_allowed_is_not_held() -> None:

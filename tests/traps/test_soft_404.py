@@ -1,16 +1,12 @@
-"""What a host answers to paths that cannot exist, and which pages that makes soft 404s: tables, and a crawl."""
+"""What a host answers to paths that cannot exist, and which pages that makes soft 404s; a crawl: test_crawls.py."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from beamtrawl.transforms.exchange.batch_schemas import YieldRow
 from beamtrawl.transforms.traps.page_words import Shown, page_words
 from beamtrawl.transforms.traps.soft_404 import ErrorPages, Known, Suspicion, impossible_urls, is_soft_404, learn
-from tests.support.crawls import crawl, rows, states
-from tests.support.trap_answers import own_words
-from tests.support.web import Web
 
 # URL: the pattern of those that cannot exist
 IMPOSSIBLE = {
@@ -107,19 +103,3 @@ def test_a_host_is_asked_only_for_what_is_suspicious(
     for _ in range(count):
         suspicion.add(row(url, "", ""), is_named=is_named, is_series=is_series)
     assert bool(suspicion) == asks
-
-
-def test_a_crawl_asks_twice_a_family_and_learns_from_the_answers(tmp_path: Path) -> None:
-    site = own_words()
-    with Web({"a.test": site}) as web:
-        crawl(tmp_path, [web.url("a.test")], rounds=5)
-        asked = [request.path for request in web.requests if request.host == "a.test"]
-    found = states(tmp_path)
-    probed = [url for url, state in found.items() if state["state"] == "probed"]
-    assert 0 < len(probed) <= 2 * 8, "two for each of two endings in four sections"
-    assert {found[url]["kind"] for url in probed} == {"probe"}
-    assert not {visit["url"] for visit in rows(tmp_path, "documents")} & set(probed)
-    assert "same" in {sample["answer"] for sample in rows(tmp_path, "trap_samples")}
-    useful = {site.useful(path) for path in asked} - {None}
-    assert len(useful) == site.count
-    assert len(asked) - len(useful) <= 300
