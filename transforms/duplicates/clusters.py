@@ -157,6 +157,7 @@ def _shared_bands(found: pa.Table) -> Iterator[list[Row]]:
     keys = words(found["band"])[:, 0]
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.diff(keys[order], prepend=keys[order[:1]] + np.uint64(1)))
+    by_band = found.take(order)  # once: each take from a table of several batches copies all of them
     for start, end in itertools.pairwise([*starts, len(keys)]):
         if end - start > 1:
-            yield found.take(order[start:end]).to_pylist()
+            yield by_band.slice(start, end - start).to_pylist()
