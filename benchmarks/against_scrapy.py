@@ -10,6 +10,7 @@ Linux only.
 """
 
 import argparse
+import contextlib
 import ctypes
 import importlib.util
 import json
@@ -123,7 +124,7 @@ def measure(
         process = subprocess.Popen(command, stdout=output, stderr=output, env=installed())
         while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             for step in sorted(set(finished_steps()) - known):
-                now = Cost(time.monotonic() - started, _cpu_so_far(process.pid))
+                now = Cost(time.monotonic() - started, _cpu_so_far())
                 kind = step.split("-")[1]  # the name of a ranking or merge has a random part
                 parts[kind] = _sum([parts.get(kind, Cost(0.0, 0.0)), now - last])
                 known.add(step)
@@ -136,10 +137,21 @@ def measure(
     return Cost(wall, cpu), parts
 
 
-def _cpu_so_far(pid: int) -> float:
-    """CPU seconds of a process and of those of its children that it has waited for (proc_pid_stat(5))."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / _TICKS
+def _cpu_so_far() -> float:
+    """CPU seconds of all processes that this one has started, also by others, and of those that they have waited for.
+
+    Read from `/proc`, proc_pid_stat(5). Workers run on between steps: until they end, no parent has their time.
+    """
+    parents, ticks = dict[int, int](), dict[int, int]()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # the process has ended
+            fields, number = path.read_text().rpartition(")")[2].split(), int(path.parent.name)
+            parents[number], ticks[number] = int(fields[1]), sum(map(int, fields[11:15]))
+    total, generation = 0, {os.getpid()}
+    while generation:
+        generation = {number for number, parent in parents.items() if parent in generation}
+        total += sum(ticks[number] for number in generation)
+    return total / _TICKS
 
 
 def _collect(process: "subprocess.Popen[bytes]") -> float:

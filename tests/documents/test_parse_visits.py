@@ -83,6 +83,17 @@ def test_a_batch_of_visits_is_evidence_of_boilerplate():
     ]
 
 
+def test_a_batch_has_the_languages_of_its_pages():
+    """Detected for all pages together, of the text with its boilerplate; a short text leaves what is declared."""
+    german = "Diese Seite wurde übersetzt, und an die Angabe der Sprache hat niemand gedacht. " * 4
+    bodies = [f"<html lang=en><p>{german}", "<html lang=en-GB><p>Short", f"<p>{german}"]
+    visits = [visit(url=f"http://a.test/{number}", body=body.encode()) for number, body in enumerate(bodies)]
+    visits.append(visit(url="http://a.test/text", body=german.encode(), media_type="text/plain"))
+    found = [page for _, page, _ in parse_batch(visits, "Beamtrawl")]
+    assert [page.language for page in found] == ["de", "en", "de", "de"]
+    assert found == [parse_visit(each, "Beamtrawl")[0] for each in visits]
+
+
 def test_a_link_is_one_deeper_and_a_redirect_is_not():
     page, links = parse_visit(visit(), "Beamtrawl")
     links = [*links, Link("http://a.test/moved", "", "", "redirect"), Link("http://b.test/", "", "", "a")]

@@ -144,6 +144,15 @@ def test_in_a_crowded_band_the_work_is_bounded():
     assert [row["url"] for row in pairs.to_pylist()] == [f"{HOST}/0000/"]
 
 
+def test_bands_of_many_documents_in_many_batches():
+    """A batch for each document, and more entries than become rows at a time."""
+    numbers = range(150)
+    both = [document(f"/{n}{end}", random.Random(n).randbytes(minhash.SLOTS)) for end in ("", "/copy") for n in numbers]
+    pairs = find_pairs(pa.concat_tables([entries(table(one)) for one in both]), NOW, SIMILARITY)
+    found = sorted((row["like_url"], row["url"]) for row in pairs.to_pylist())
+    assert found == sorted((f"{HOST}/{n}", f"{HOST}/{n}/copy") for n in numbers)
+
+
 def test_no_entries_no_pairs():
     assert entries(DOCUMENT.empty_table()).equals(ENTRIES.empty_table())
     assert find_pairs(ENTRIES.empty_table(), NOW, SIMILARITY).equals(PAIRS.empty_table())

@@ -30,6 +30,7 @@ from ..parsing.html_links import refresh
 from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, parse_page
 from ..parsing.page_rules import NO_RULES, PageRules, page_rules
 from ..parsing.registry import kinds_of
+from ..parsing.source import with_language
 from ..parsing.spam import SOFT_404, quality_of
 from ..rights.usage import Usage
 from ..settings import Extract, MainText
@@ -54,9 +55,13 @@ def probe_page(visit: dict[str, Any], robot: str, kinds: tuple[str, ...], rules:
 
 
 def parse_visit(
-    visit: dict[str, Any], robot: str, kinds: tuple[str, ...] = ("html", "text"), rules: PageRules = NO_RULES
+    visit: dict[str, Any],
+    robot: str,
+    kinds: tuple[str, ...] = ("html", "text"),
+    rules: PageRules = NO_RULES,
+    detects_language: bool = True,
 ) -> tuple[Page | None, list[Link]]:
-    """The page of a visit, and all links of the page or of the redirect."""
+    """The page of a visit as `parse_page` returns it, and all links of the page or of the redirect."""
     if visit["kind"] is not None:
         return None, []  # parsed elsewhere, not a document
     if visit["outcome"] == Outcome.REDIRECTED and visit["redirect_to"]:
@@ -64,7 +69,8 @@ def parse_visit(
     if visit["outcome"] != Outcome.FETCHED:
         return None, []
     headers = [(h["name"], h["value"]) for h in visit["headers"]]
-    page = parse_page(visit["body"] or b"", visit["url"], visit["media_type"], headers, robot, kinds, rules)
+    body, media_type = visit["body"] or b"", visit["media_type"]
+    page = parse_page(body, visit["url"], media_type, headers, robot, kinds, rules, detects_language)
     if page is not None and page.unavailable_after is not None and page.unavailable_after <= visit["fetched_at"]:
         page = dataclasses.replace(page, noindex=True)
     usage, signals = visit.get("robots_usage"), visit.get("robots_signals")
@@ -78,7 +84,8 @@ def parse_batch(
     visits: list[Any], robot: str, kinds: tuple[str, ...] = ("html", "text"), rules: PageRules = NO_RULES
 ) -> Iterator[tuple[Any, Page | None, list[Link]]]:
     """Each visit with its `parse_visit`; removes from HTML pages the blocks that most pages of the batch share."""
-    parsed = [(visit, *parse_visit(visit, robot, kinds, rules)) for visit in visits]
+    bare = [(visit, *parse_visit(visit, robot, kinds, rules, detects_language=False)) for visit in visits]
+    parsed = [(visit, page and with_language(page), found) for visit, page, found in bare]
     html = {
         number: (visit["url"], page)
         for number, (visit, page, _) in enumerate(parsed)

@@ -25,6 +25,7 @@ MOST_COMPARED = 64
 
 _MOST_PAIRS = 4  # maximum for a document in one band
 _SUBSTITUTES = 2  # similar documents of the round, at most, that others are compared with
+_ROWS_AT_A_TIME = 1_000  # converted to dicts; a band has two or three
 
 ENTRIES = pa.schema(
     [
@@ -86,7 +87,7 @@ def find_pairs(found: pa.Table, round_: int, similarity: float) -> pa.Table:
         for row in sorted(newest(band, itemgetter("url_key")).values(), key=_precedence):
             one = np.frombuffer(row["signature"], np.uint8)
             alike: list[Row] = []
-            if row["round"] == round_ and not row["stays"]:
+            if head_rows and row["round"] == round_ and not row["stays"]:
                 similar = minhash.similarities(one, heads[: len(head_rows)]) >= similarity
                 alike = [head_rows[number] for number in np.flatnonzero(similar)[:_MOST_PAIRS]]
             for like in alike:
@@ -155,8 +156,11 @@ def _stacked(found: list[bytes]) -> minhash.Signatures:
 def _shared_bands(found: pa.Table) -> Iterator[list[Row]]:
     """The rows of each band that several documents share."""
     keys = words(found["band"])[:, 0]
-    order = np.argsort(keys, kind="stable")
-    starts = np.flatnonzero(np.diff(keys[order], prepend=keys[order[:1]] + np.uint64(1)))
-    for start, end in itertools.pairwise([*starts, len(keys)]):
-        if end - start > 1:
-            yield found.take(order[start:end]).to_pylist()
+    _, counts = np.unique(keys, return_counts=True)
+    is_shared = np.repeat(counts > 1, counts)
+    # Taken once: each take from a table of several batches copies all of them.
+    shared = found.take(np.argsort(keys, kind="stable")[is_shared])
+    batches = shared.to_batches(max_chunksize=_ROWS_AT_A_TIME)
+    rows = itertools.chain.from_iterable(batch.to_pylist() for batch in batches)
+    for count in counts[counts > 1].tolist():
+        yield list(itertools.islice(rows, count))

@@ -9,10 +9,10 @@ from ..http.reply import type_by_name
 from ..sections.element_ids import Ids
 from . import html_links, html_metadata, html_tree, main_text, page_rules, robots_meta, spam
 from .html_links import FOLLOWED_KINDS, Link, followed
-from .language import choose_language
+from .language import stated_language
 from .page_rules import NO_RULES, PageRules
 from .registry import kinds_of
-from .source import MAX_BYTES, MAX_MARKUP, Page, Source
+from .source import MAX_BYTES, MAX_MARKUP, Page, Source, with_language
 
 __all__ = ["FOLLOWED_KINDS", "Link", "Page", "followed", "html_page", "parse_page"]
 
@@ -27,12 +27,13 @@ def parse_page(
     robot_name: str,
     kinds: tuple[str, ...] = ("html", "text"),
     rules: PageRules = NO_RULES,
+    detects_language: bool = True,
 ) -> Page | None:
     """The page in a body fetched from a canonical URL; None if the body is of none of the kinds.
 
     The kind follows from the Content-Type or, without one or with one that says little, from the bytes. Text whose name
-    ends in .md is Markdown, if that is among the kinds: few servers declare it. `rules` are those of a crawl. Never
-    raises for anything that a server may send.
+    ends in .md is Markdown, if that is among the kinds: few servers declare it. `rules` are those of a crawl. Without
+    `detects_language`, an HTML page needs `with_language`. Never raises for anything that a server may send.
     """
     if rules is not NO_RULES:
         rules = rules.of(url)
@@ -51,6 +52,7 @@ def parse_page(
         language=language,
         is_truncated=len(body) > MAX_BYTES,
         rules=rules,
+        detects_language=detects_language,
     )
     page = wanted.parse(source)
     if page is not None and (found := page_rules.url_values(rules, url)):
@@ -83,10 +85,11 @@ def html_page(source: Source) -> Page:
     if of_page := page_rules.facts(found, error):  # a page that changes one is stored again with the same text
         display_rules += "\0" + "\0".join(f"{name}={value}" for name, value in of_page.items())
     truncated = truncated or source.truncated(len(source.body) > MAX_MARKUP, main.truncated, links)
-    return Page(
+    page = Page(
         media_type=source.media_type,
         charset=charset,
-        language=choose_language(stated, main.text),
+        language=stated_language(stated),
+        is_language_stated=True,
         title=title,
         description=html_metadata.description(meta),
         keywords=html_metadata.keywords(meta),
@@ -108,3 +111,4 @@ def html_page(source: Source) -> Page:
         facts=page_rules.facts([*found, *page_rules.url_values(source.rules, source.url)], error),
         traits=traits,
     )
+    return with_language(page) if source.detects_language else page

@@ -37,7 +37,7 @@ def choose_language(stated: Iterable[str], text: str) -> str:
     >>> choose_language(["en"], "Diese Seite wurde übersetzt, und an die Angabe der Sprache hat niemand gedacht. " * 3)
     'de'
     """
-    said = next(filter(None, map(_primary, stated)), "")
+    said = stated_language(stated)
     if len(text) < (_ENOUGH if said else _LEAST):
         return said
     guess, probability = _identifier().classify(_sample(text))
@@ -45,6 +45,11 @@ def choose_language(stated: Iterable[str], text: str) -> str:
         return said
     is_theirs = said and (said not in _GUESSED.split() or any({said, guess} <= related for related in _RELATED))
     return said if is_theirs else str(guess)
+
+
+def stated_language(stated: Iterable[str]) -> str:
+    """The primary subtag of the first declared single language, in lower case; "" if none is declared."""
+    return next(filter(None, map(_primary, stated)), "")
 
 
 def _primary(tag: str) -> str:
