@@ -166,9 +166,7 @@ class Index:
             grouped = [candidates[place] for place in by_host(hosts, scores, per_host)]
             candidates = grouped + candidates[answer.total :]
         candidates = candidates[offset : offset + limit]
-        explanations = [
-            make_hits.explain(self._corpus, c.doc, parsed, terms.scored) if explain else None for c in candidates
-        ]
+        explanations = [make_hits.explain(self._corpus, c.doc, parsed, terms) if explain else None for c in candidates]
         suggestion = self._respelled(query, terms.respelled)
         hits = make_hits.make_hits(self._corpus, candidates, explanations, parsed, terms, self._snippets)
         counts = self._facets(answer.found, facet_values) if facet_values else {}

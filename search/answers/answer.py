@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 
 from ...transforms.indexing.analysis import is_further, is_unspaced
 from ...transforms.indexing.korean import ANALYSED, HOW_TO_INSTALL, is_available, is_korean, morphemes
-from ..index import names, pruning
+from ..index import pruning
 from ..index.deadline import Deadline
+from ..index.names import Named, named, words_of_names
 from ..index.patterns import is_pattern
 from ..index.postings import Unit
 from ..index.pruning import Weighted
@@ -47,7 +48,8 @@ class Candidate(NamedTuple):
 class Terms(NamedTuple):
     """What a query's words and phrases are in the index."""
 
-    scored: Mapping[Unit, Scored]
+    scored: Mapping[Unit, Scored]  # of names, without their weight
+    named: Named
     stand_for: Mapping[str, Sequence[str]]  # by pattern or word, the words that are searched for in its place
     respelled: Mapping[str, str]  # by word that no document has, the nearest one
 
@@ -90,7 +92,7 @@ class Answers:
 
         def answer_to(parsed: Query) -> Answer:
             terms = self._terms(parsed, deadline)
-            return Answer(parsed, terms, *self._best(parsed, terms.scored, most, order, now, deadline, after))
+            return Answer(parsed, terms, *self._best(parsed, terms, most, order, now, deadline, after))
 
         answer = answer_to(parse(query, self._morphemes, facts=self._corpus.fact_names))
         if answer.parsed.excludes and not answer.total + answer.weaker and not deadline.cuts():
@@ -116,11 +118,10 @@ class Answers:
         """The words and phrases of the query, with their scored postings.
 
         A pattern has those of its terms, a word those of its synonyms too, and a word that no document contains those
-        of the nearest words. Names have scores where they count.
+        of the nearest words.
         """
-        wanted = dict.fromkeys(
-            (*parsed.scoring, *names.words_of_names(parsed.names), *units(parsed.condition), *units(parsed.wider))
-        )
+        of_names = (*parsed.names, *words_of_names(parsed.names))
+        wanted = dict.fromkeys((*parsed.scoring, *of_names, *units(parsed.condition), *units(parsed.wider)))
         patterns = [unit for unit in wanted if isinstance(unit, str) and is_pattern(unit)]
         scored = self._corpus.scored([unit for unit in wanted if unit not in patterns], deadline)
         any_of: Callable[[Sequence[Unit]], Scored] = functools.partial(self._corpus.any_of, deadline=deadline)
@@ -142,8 +143,8 @@ class Answers:
                 continue
             if near := self._near(word):
                 scored[word], stand_for[word], respelled[word] = any_of(near), near, near[0]
-        scored |= names.of_each(parsed.names, scored, self._corpus.documents, len(self._corpus.current))
-        return Terms(scored, stand_for, respelled)
+        best_names = named(parsed.names, scored, self._corpus.documents, len(self._corpus.current))
+        return Terms(scored, best_names, stand_for, respelled)
 
     def _near(self, word: str) -> list[str]:
         return self._dictionary.near(word) if self._corpus.documents else []
@@ -155,7 +156,7 @@ class Answers:
     def _best(
         self,
         parsed: Query,
-        scored: Mapping[Unit, Scored],
+        terms: Terms,
         most: int,
         order: str,
         now: np.datetime64,
@@ -163,7 +164,10 @@ class Answers:
         after: Cursor | None,
     ) -> tuple[Mask, int, int, list[Candidate], bool]:
         """The documents found, their number, that of weaker ones, the first after a place, and whether more follow."""
+        scored = terms.scored
         scoring = [Weighted(scored[unit], parsed.weight(unit)) for unit in parsed.scoring]
+        if parsed.names:
+            scoring.append(Weighted(terms.named.scored, 1))
         wider = found = self._shown(parsed.condition, scored, scoring, now)
         if parsed.wider != parsed.condition and not found.any():
             wider = self._shown(parsed.wider, scored, scoring, now)

@@ -146,21 +146,24 @@ def _only(forms: Mapping[str, str], words: Collection[str] | None) -> Mapping[st
     return forms if words is None else {form: word for form, word in forms.items() if word in words}
 
 
-def explain(corpus: Corpus, doc: int, parsed: Query, scored: Mapping[Unit, Scored]) -> Explanation:
+def explain(corpus: Corpus, doc: int, parsed: Query, terms: Terms) -> Explanation:
     """The explanation of the score of a document."""
+    docs = np.array([doc], np.int32)
+    scores = [(unit, parsed.weight(unit) * float(terms.scored[unit].at(docs)[0])) for unit in parsed.scoring]
+    if name := terms.named.best_of(doc):
+        scores.append((name, float(terms.named.scored.at(docs)[0])))
     parts = []
-    for unit in parsed.scoring:
-        postings, scores = scored[unit].postings, scored[unit].scores
-        place = int(postings.docs.searchsorted(postings.docs.dtype.type(doc)))
-        if place < len(postings.docs) and postings.docs[place] == doc and scores[place]:  # another name may count
+    for unit, score in scores:
+        if score:
+            postings = terms.scored[unit].postings
+            place = int(postings.docs.searchsorted(postings.docs.dtype.type(doc)))
             counts = {field: int(tf[place]) for field, tf in postings.frequencies.items() if tf[place]}
             text = " ".join(words_of(unit) if isinstance(unit, str) else unit)
             if unit in parsed.exact:
                 text = f'"{text}"'
             elif unit in parsed.names:
                 text = f"#{text}"
-            score = parsed.weight(unit) * float(scores[place] / corpus.boosts[doc])
-            parts.append(Part(text, len(postings.docs), counts, score))
+            parts.append(Part(text, len(postings.docs), counts, score / float(corpus.boosts[doc])))
     return Explanation(parts, *(float(factor[0]) for factor in corpus.boost_factors(doc)))
 
 

@@ -73,8 +73,8 @@ class Query(NamedTuple):
 
     @property
     def scoring(self) -> tuple[Unit, ...]:
-        """The words, phrases, exact forms, pairs and names."""
-        return (*self.words, *self.phrases, *self.exact, *self.pairs, *self.names)
+        """The words, phrases, exact forms and pairs, whose scores are added up; of names, the best one counts."""
+        return (*self.words, *self.phrases, *self.exact, *self.pairs)
 
     def weight(self, unit: Unit) -> int:
         """The factor of a unit's score: a word counts as often as it occurs, an exact form by the query's language."""

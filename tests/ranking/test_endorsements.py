@@ -63,7 +63,11 @@ def test_directions_are_no_votes(anchor, expected):
 
 
 @pytest.mark.parametrize(
-    ("rel", "counts"), [(None, 1), ("", 1), ("noopener", 1), ("next", 0), ("PREV nofollow", 0), ("nextcloud", 1)]
+    ("rel", "counts"),
+    [
+        *((None, 1), ("", 1), ("noopener", 1), ("next", 0), ("PREV nofollow", 0), ("nextcloud", 1)),
+        *(("up", 0), ("Contents", 0), ("index", 0), ("startup", 1), ("chapter", 1)),
+    ],
 )
 def test_links_to_neighbours_do_not_endorse(rel, counts):
     row = dict.fromkeys(LINK_COLUMNS) | {"source_key": b"a", "target_key": b"b", "kind": "a", "round": 1, "rel": rel}
@@ -90,6 +94,25 @@ def test_sections_of_all_batches_of_links_count():
     table = pa.concat_tables([pa.Table.from_pylist(rows[:3], schema), pa.Table.from_pylist(rows[2:], schema)])
     found = current_links(table.slice(1, 5)).endorsing.filter(pc.field("fragment") != "")
     assert found["anchor"].to_pylist() == list("ABCDE")
+
+
+# A URL, and an anchor of links to it; whether the anchor is a vote.
+PATHS = {
+    "the source of the page": ("http://a.test/docs/process/howto.html", "Documentation/process/howto.rst", 0),
+    "without an extension": ("http://a.test/docs/process/howto.html", "process/howto", 0),
+    "of the page in a folder": ("http://a.test/process/howto/", "process/howto/", 0),
+    "the name of another page in the folder": ("http://a.test/process/howto.html", "process/how", 1),
+    "the same name in another folder": ("http://a.test/process/howto.html", "translations/howto.rst", 1),
+    "a name alone": ("http://a.test/process/howto.html", "howto.rst", 1),
+    "two words": ("http://a.test/process/either.html", "and/or", 1),
+}
+
+
+@pytest.mark.parametrize(("url", "anchor", "count"), PATHS.values(), ids=PATHS)
+def test_paths_of_the_target_are_no_votes(url, anchor, count):
+    pages = endorsements.pages_of(pa.table({"key": [b"0", b"1"], "url": ["http://a.test/", url]}))
+    ends, texts = (np.zeros(1, np.int64), np.ones(1, np.int64)), (pa.chunked_array([[text]]) for text in (anchor, ""))
+    assert len(anchors.count_anchors(*ends, *texts, pages)) == count
 
 
 def test_examples():

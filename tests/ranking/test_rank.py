@@ -302,3 +302,22 @@ def test_a_host_has_one_vote_for_a_page_and_a_name(tmp_path):
     (hit,) = Index.open(directory).search("optics", explain=True).hits
     assert [part.frequencies["anchors"] for part in hit.explanation.parts if "anchors" in part.frequencies] == [2]
     assert hit.section_url == f"{PAGE}#b"
+
+
+def test_a_name_that_is_a_part_of_the_query_counts_by_its_share(tmp_path):
+    """Of words that are as frequent, one is half of two; of several names of a page the best one counts."""
+    ids = [{"id": i, "anchor": text} for i, text in (("a", "optics"), ("b", "bench"), ("c", "optics bench"))]
+    texts = [link(HUB, PAGE, "", 1, fragments=ids[:1]), link(HUB, OTHER, "", 1, fragments=ids[1:])]
+    pages = [{"url": url, "text": "optics bench"} for url in (PAGE, OTHER)]
+    directory = make_crawl(tmp_path, {1: pages}, texts)
+    ranked(directory, max_links=9, is_beam=False)
+
+    def scores(query):
+        hits = Index.open(directory).search(query, explain=True).hits
+        parts = [(hit.url, part) for hit in hits for part in hit.explanation.parts if part.text.startswith("#")]
+        return {(url, part.text): part.score for url, part in parts}
+
+    alone, both = scores("optics"), scores("optics bench")
+    assert [*alone] == [(PAGE, "#optics")] and {*both} == {(PAGE, "#optics"), (OTHER, "#optics bench")}
+    assert both[PAGE, "#optics"] == pytest.approx(alone[PAGE, "#optics"] / 2)
+    assert both[OTHER, "#optics bench"] > 2 * both[PAGE, "#optics"]

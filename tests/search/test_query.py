@@ -131,7 +131,7 @@ PAIRS = {
 def test_the_pairs_of_a_query(text, pairs):
     found = parse(text)
     assert ", ".join(found.pairs) == pairs
-    assert found.scoring == (*found.words, *found.phrases, *found.exact, *found.pairs, *found.names)
+    assert found.scoring == (*found.words, *found.phrases, *found.exact, *found.pairs)
 
 
 EXACT = {

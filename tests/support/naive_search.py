@@ -6,7 +6,7 @@ import math
 from beamtrawl.search.query.conditions import AllOf, AnyOf, Filter, Not, Phrase, Word
 from beamtrawl.search.query.lexemes import day
 from beamtrawl.search.query.parse import parse
-from beamtrawl.transforms.indexing.analysis import identifiers, is_name, name, pairs, tokens, word_class
+from beamtrawl.transforms.indexing.analysis import identifiers, is_name, name, pairs, tokens, word_class, words_of
 from beamtrawl.transforms.indexing.korean import ANALYSED
 from beamtrawl.transforms.indexing.term_forms import stemmed_as
 from beamtrawl.transforms.indexing.write_segment import url_text
@@ -150,10 +150,13 @@ class Naive:
             frequency += WEIGHTS[field] * count / relative
             names += WEIGHTS[field] * count / relative if field != "body" else 0
         if isinstance(unit, str) and is_name(unit):
-            weight = SECTION * sum(self.idf(word) for word in unit.split(" _ ") if word)
+            weight = SECTION * self.sum_of_idf(words_of(unit))
         else:
             weight = self.idf(unit) * (PHRASE if not isinstance(unit, str) else PAIR if " " in unit else 1)
         return weight * (frequency * (K1 + 1) / (K1 + frequency) + NAMES * names / (K1 + names))
+
+    def sum_of_idf(self, words):
+        return sum(self.idf(word) for word in words)
 
     def search(self, text):
         """(score, URL) of all documents that match, best first; and the same of weaker matches."""
@@ -167,12 +170,17 @@ class Naive:
         return found, [pair for pair in wider if pair not in found]
 
     def ask(self, query, condition, least_score=0.0):
-        units = [unit for unit in query.scoring if unit not in query.names]
+        of_all = self.sum_of_idf({word for name in query.names for word in words_of(name)})
         found = []
         for number, document in enumerate(self.documents):
             if matches(document, condition):
-                score = sum(query.weight(unit) * self.score(number, unit) for unit in units) if units else 1.0
-                score += max((self.score(number, name) for name in query.names), default=0.0)
+                score = (
+                    sum(query.weight(unit) * self.score(number, unit) for unit in query.scoring)
+                    if query.scoring
+                    else 1.0
+                )
+                shares = [(name, self.sum_of_idf(words_of(name)) / of_all) for name in query.names]
+                score += max((self.score(number, name) * min(1.0, share) for name, share in shares), default=0.0)
                 found.append((score * self.boost(document.row), document.row["url"]))
         least = least_score * max((score for score, _ in found), default=0.0)
         found = [pair for pair in found if pair[0] >= least]

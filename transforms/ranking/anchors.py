@@ -185,14 +185,28 @@ def _are_names(codes: Longs, anchors: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def _is_address(codes: Longs, targets: Longs, folded: pa.Array, pages: Pages) -> npt.NDArray[np.bool_]:
-    """Whether each anchor looks like a URL and is the end of its target's URL."""
+    """Whether each anchor looks like a URL and is the end of its target's URL, or of the path that it was made from."""
     looks = pc.match_substring_regex(folded, r"^\S*[./]\S*$").to_numpy(zero_copy_only=False)
     found = looks[codes]
     pairs, which = np.unique(codes[found] * max(1, len(pages.urls)) + targets[found], return_inverse=True)
     anchors, urls = folded.take(pairs // max(1, len(pages.urls))), pages.urls.take(pairs % max(1, len(pages.urls)))
-    ends = [u.lower().endswith(a) for u, a in zip(urls.to_pylist(), anchors.to_pylist(), strict=True)]
+    ends = [_is_end(url.lower(), text) for url, text in zip(urls.to_pylist(), anchors.to_pylist(), strict=True)]
     found[found] = np.array(ends, bool)[which]
     return found
+
+
+def _is_end(url: str, anchor: str) -> bool:
+    """Whether the anchor ends the URL, or has the same two last parts but for what follows a dot in the last one.
+
+    >>> _is_end("http://a.org/process/howto.html", "documentation/process/howto.rst")
+    True
+    """
+    return url.endswith(anchor) or ("/" in anchor and _last_parts(url) == _last_parts(anchor))
+
+
+def _last_parts(path: str) -> tuple[str, str]:
+    before, _, last = path.rpartition("/")
+    return before.rpartition("/")[2], last.partition(".")[0]
 
 
 _PARTS = "page|chapter|section|topic|part|step|post|article|entry|slide|item"

@@ -3,5 +3,5 @@
 UNENDORSED = frozenset({"nofollow", "sponsored", "ugc"})
 """Of links that their page does not vouch for."""
 
-NOT_ENDORSING = UNENDORSED | {"next", "prev", "previous"}
-"""Of links that say nothing for their target: those, and the way through a document."""
+NOT_ENDORSING = UNENDORSED | {"contents", "first", "index", "last", "next", "prev", "previous", "start", "top", "up"}
+"""Of links that say nothing for their target: those, and the way through a document (HTML 4.01, section 6.12)."""
