@@ -129,7 +129,7 @@ def fetch_bound(load: FetchLoad, parts: Parts) -> int:
     A worker has bodies that are read, loaded and wait to be written; their sizes are not known before.
     """
     rows = 400 * load.waiting + 3_000 * load.urls
-    of_worker = (180 if parts.workers == 1 else 210) * MB
+    of_worker = 180 * MB if parts.workers == 1 else min(210 * MB, 170 * MB + 20_000 * load.urls)
     return load.used + 10 * MB + rows + parts.workers * of_worker
 
 
@@ -137,13 +137,13 @@ def update_bound(load: UpdateLoad, parts: Parts) -> int:
     """Return the bound of an update step.
 
     A worker has a row group of visits with its parsed pages, or the texts of a segment while they are inverted: some
-    forty times as many bytes if no word repeats. What the stages send each other is in a file; the driver has some of
+    36 times as many bytes if no word repeats. What the stages send each other is in a file; the driver has some of
     it, and the keys.
     """
     text = min(load.body_bytes // parts.workers, parts.segment_text)
     shuffled = min(load.body_bytes * 35 // 100 + 6_000 * load.visits, _IN_DRIVER) + 300 * load.visits
     shuffled += 300 * load.waiting
-    return load.used + 140 * MB + shuffled + _processes(parts) + parts.workers * (40 * text + 4 * load.group_bytes)
+    return load.used + 140 * MB + shuffled + _processes(parts) + parts.workers * (36 * text + 4 * load.group_bytes)
 
 
 def fits_in_memory(load: RankLoad, max_links: int, most: int | None) -> bool:
