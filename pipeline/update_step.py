@@ -27,7 +27,7 @@ STAGES = {
 """The stages on which workers report, by label and in the order in which they run, with what they do."""
 
 _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
-_ROWS_PER_PARTITION = 50_000  # as dictionaries, a URL takes some 4 kB
+_ROWS_PER_PARTITION = 100_000
 _ROWS_PER_FRONTIER_FILE = 500_000
 _PAGES_PER_SHARD = 5_000
 _COMPRESSION = 6  # the most that counts; pages of thirteen sites of documentation have 4
