@@ -6,8 +6,8 @@ Serves `--pages` distinct pages: the HTML files below the directories whose size
 ten of whose text the benchmark puts a word of another page, so that no two are near duplicates and the vocabulary is
 that of real pages. Links stay as they are. The hosts are addresses on loopback, in a process of their own. All pages
 are seeds of one round. Shown are pages a second, the CPU seconds of the crawl (not of the server), and the largest
-memory of all processes of the crawl together by step: the sum of their proportional set sizes, read when their resident
-sizes, looked at every 50 ms, come near the largest so far. Linux only.
+memory of all processes of the crawl together by kind of step: the sum of their proportional set sizes, read when their
+resident sizes, looked at every 50 ms, come near the largest so far. Linux only.
 """
 
 import argparse
@@ -184,29 +184,42 @@ def watch(process: "subprocess.Popen[bytes]", manifests: Path, timeline: Path | 
 
 
 def measure(arguments: argparse.Namespace, urls: Sequence[str], size: float) -> dict[str, float]:
-    """Crawl the URLs in one round; prints what it took."""
+    """Crawl the URLs; prints what the steps of each kind took."""
     with TemporaryDirectory(dir=arguments.dir) as folder:
         seeds, root = Path(folder, "seeds.txt"), Path(folder, "crawl")
         seeds.write_text("\n".join(urls))
-        command = [sys.executable, "-m", "beamtrawl", "crawl", str(root), "--seeds", str(seeds), "--rounds", "1"]
-        command += ["--delay", "0", "--allow-address", "127.0.0.0/8", "--max-pages-per-host", str(len(urls))]
+        command = [sys.executable, "-m", "beamtrawl", "crawl", str(root), "--seeds", str(seeds)]
+        command += [
+            "--rounds",
+            "1",
+            "--delay",
+            "0",
+            "--allow-address",
+            "127.0.0.0/8",
+            "--max-pages-per-host",
+            str(len(urls)),
+        ]
         command += ["--workers", str(arguments.workers)] if arguments.workers else []
         output = subprocess.DEVNULL if arguments.json else None
         process = subprocess.Popen(command, stdout=output, stderr=output)
         steps = watch(process, root / "manifests", arguments.timeline)
         if process.returncode:
             sys.exit(f"{' '.join(command)} ended with {process.returncode}")
-        manifests = [json.loads(path.read_text()) for path in (root / "manifests").glob("*-update.json")]
-    pages = sum(manifest["counters"]["documents_rows"] for manifest in manifests)
+        manifests = {path.stem: json.loads(path.read_text()) for path in (root / "manifests").glob("*.json")}
+    pages = sum(manifest["counters"].get("documents_rows", 0) for manifest in manifests.values())
     result = {"pages": pages, "page_kb": size / 1000, "workers": arguments.workers or os.cpu_count() or 1}
-    for kind in ("fetch", "update"):
-        step = next(step for name, step in steps.items() if name.endswith(kind))
-        result |= {f"{kind}_s": step.seconds, f"{kind}_cpu_s": step.cpu_s, f"{kind}_peak_mb": step.peak / 1e6}
+    for kind in ("fetch", "update", "compact", "rank"):
+        if not (some := [step for name, step in steps.items() if manifests[name]["step"] == kind]):
+            continue
+        largest = max(some, key=lambda step: step.peak)
+        seconds, cpu_s = (sum(getattr(step, name) for step in some) for name in ("seconds", "cpu_s"))
+        result |= {f"{kind}_s": seconds, f"{kind}_cpu_s": cpu_s, f"{kind}_peak_mb": largest.peak / 1e6}
         if not arguments.json:
-            parts = " + ".join(f"{part / 1e6:.0f}" for part in step.processes)
-            print(f"{kind}: {step.seconds:.1f} s, {step.cpu_s:.1f} CPU s, {step.peak / 1e6:.0f} MB ({parts})")
-    seconds = sum(step.seconds for step in steps.values())
-    return result | {"pages_per_s": pages / seconds, "peak_mb": max(step.peak for step in steps.values()) / 1e6}
+            parts = " + ".join(f"{part / 1e6:.0f}" for part in largest.processes)
+            print(f"{kind}: {seconds:.1f} s, {cpu_s:.1f} CPU s, {largest.peak / 1e6:.0f} MB ({parts})")
+    seconds, cpu_s = (sum(getattr(step, name) for step in steps.values()) for name in ("seconds", "cpu_s"))
+    result |= {"cpu_ms_per_page": 1000 * cpu_s / pages, "pages_per_s": pages / seconds}
+    return result | {"peak_mb": max(step.peak for step in steps.values()) / 1e6}
 
 
 def main() -> None:

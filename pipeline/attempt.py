@@ -15,10 +15,10 @@ from ..transforms.directory.pieces import attempts_prefix, find_leftovers
 from ..transforms.files import filesystem
 from ..transforms.indexing.link_folders import MERGED, links_folder
 from ..transforms.indexing.segment_files import INDEX_FILE
-from ..transforms.memory.bounds import FetchLoad, Parts, RankLoad, UpdateLoad, fit
+from ..transforms.memory.bounds import CompactLoad, FetchLoad, Parts, RankLoad, UpdateLoad, fit
 from ..transforms.tables.table_files import TableFile, parse_report
 
-L = TypeVar("L", FetchLoad, UpdateLoad, RankLoad)
+L = TypeVar("L", FetchLoad, UpdateLoad, RankLoad, CompactLoad)
 
 _OF_INDEX = {"index", "index_links", INDEX_FILE}
 

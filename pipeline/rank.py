@@ -16,7 +16,7 @@ from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of,
 from ..transforms.indexing.link_folders import links_folder
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.indexing.segment_files import INDEX_FILE
-from ..transforms.memory.bounds import RankLoad, partitioned_bound, rank_bound
+from ..transforms.memory.bounds import RankLoad, fits_in_memory, partitioned_bound, rank_bound
 from ..transforms.ranking import endorsements
 from ..transforms.ranking.anchors import count_anchors
 from ..transforms.ranking.pagerank import distinct, pagerank
@@ -25,7 +25,7 @@ from ..transforms.ranking.read_links import count_votes, read_endorsing, read_so
 from ..transforms.tables.damage import require_whole_once
 from ..transforms.tables.schemas import DOCUMENTS
 from ..transforms.tables.table_files import TableFile, read_table
-from .attempt import Attempt, Engine, Fitted
+from .attempt import Attempt, Engine, Fitted, OneMachine
 from .rank_partitioned import SECONDS_PER_LINK, rank_partitioned
 
 
@@ -46,8 +46,8 @@ def rank(
 ) -> Manifest:
     """Rank the links as of the last update step, and commit the result, which replaces that of earlier calls.
 
-    Up to `max_links` links, with the sections that they lead to, are ranked in memory, more by `engine`. CrawlDirError
-    if a file is damaged. `warn` gets a line if memory is short.
+    Up to `max_links` links, with the sections that they lead to, are ranked in memory if it suffices, else by `engine`.
+    CrawlDirError if a file is damaged. `warn` gets a line if memory is short.
     """
     manifests = crawl.require_manifests()
     for table in ("links", "documents"):
@@ -56,8 +56,8 @@ def rank(
     suffix = uuid.uuid4().hex[:8]
     folders = {segment.folder: links_folder(segment.folder, suffix) for segment in live_index(manifests).segments}
     votes = count_votes(crawl.root, [file.path for file in files_of(manifests, "links")])
-    is_in_memory = votes <= max_links
     load = RankLoad(votes, sum(file.rows for file in files_of(manifests, "documents")))
+    is_in_memory = fits_in_memory(load, max_links, engine.available() if isinstance(engine, OneMachine) else None)
     bound, seconds = (rank_bound, 0.0) if is_in_memory else (partitioned_bound, votes * SECONDS_PER_LINK)
     fitted = Fitted(engine, seconds, load, bound, f"round {attempt.step.round} rank", warn)
     with fitted.watching():

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from ..transforms.directory.crawl_dir import Manifest, files_of
 from ..transforms.exchange.writers import ReportFiles
+from ..transforms.memory.bounds import PARTITION_LINKS
 from ..transforms.ranking.pagerank import MAX_SWEEPS, TOLERANCE
 from ..transforms.ranking.pagerank_partitioned import CHANGE, SweepRanks
 from ..transforms.ranking.partition_links import HOST_LINKS, HOSTS, GatherLinks
@@ -23,7 +24,6 @@ from ..transforms.ranking.write_ranks import WriteRanks
 from ..transforms.tables.table_files import TableFile
 from .attempt import Attempt, Engine
 
-_LINKS_PER_PARTITION = 250_000
 _PARTITIONS_PER_WORKER = 4
 _SWEEPS_PER_PIPELINE = 10  # amortizes the start of a pipeline
 
@@ -65,7 +65,7 @@ def rank_partitioned(
     `votes` is the number of links and of sections that they lead to.
     """
     scratch = Scratch(attempt.scratch)
-    count = max(engine.workers * _PARTITIONS_PER_WORKER, -(-votes // _LINKS_PER_PARTITION))
+    count = max(engine.workers * _PARTITIONS_PER_WORKER, -(-votes // PARTITION_LINKS))
     paths = {table: [file.path for file in files_of(manifests, table)] for table in ("links", "documents")}
     engine.run(partial(gather, root=root, paths=paths, scratch=scratch, count=count), votes * SECONDS_PER_LINK)
 

@@ -69,6 +69,7 @@ def update_round(
         trap_queues=paths_of(of_last_round, "trap_queues") if settings.traps.detect else [],
         visit_rows=rows,
         visit_bytes=sum(file.bytes for file in visits),
+        body_bytes=load.body_bytes,
         sitemap_entries=count_entries(crawl.root, visits, settings.sitemaps.max_urls),
         turns=[file.path for file in fetched if file.table == "host_turns"],
         robots=[file.path for file in fetched if file.table == "robots"],

@@ -30,6 +30,7 @@ _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a rou
 _ROWS_PER_PARTITION = 100_000
 _ROWS_PER_FRONTIER_FILE = 500_000
 _PAGES_PER_SHARD = 5_000
+_COMPRESSION = 6  # the most that counts; pages of thirteen sites of documentation have 4
 _SMALL = 200  # visits
 
 
@@ -62,6 +63,7 @@ class UpdateStep:
     report: str
     progress: str = ""  # prefix of the workers' reports; empty: they report nothing
     plan: Plan | None = None  # of revisits
+    body_bytes: int = 0  # of the visits, uncompressed; 0: not known
     external: tuple[Sequence[str], int] | None = None  # files of table external, and how many URLs it may have
     parts: Parts = ONE  # whose sizes bound the memory of a worker
     follows: bool = True  # URLs that are found are visited; else they are in table links only
@@ -88,8 +90,12 @@ class UpdateStep:
 
     @property
     def shards(self) -> int:
-        """Shards of the hosts: each is the work of one worker."""
-        by_bytes = _share(self.visit_bytes, self.parts.shard_bytes, self._least)
+        """Shards of the hosts: each is the work of one worker.
+
+        Pages of one template compress to much less than others, and take as much memory.
+        """
+        size = max(self.visit_bytes, self.body_bytes // _COMPRESSION)
+        by_bytes = _share(size, self.parts.shard_bytes, self._least)
         return max(by_bytes, _share(self.visit_rows, _PAGES_PER_SHARD, self._least))
 
     @property

@@ -5,7 +5,7 @@ Merged segments stay in the crawl directory, for searches as of earlier rounds, 
 
 import dataclasses
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -17,10 +17,11 @@ from ...transforms.exchange.find_damaged import FindDamaged
 from ...transforms.exchange.writers import ReportFiles
 from ...transforms.files import filesystem
 from ...transforms.indexing.live_segments import LiveSegment, files_of_segments, live_index
-from ...transforms.indexing.merge_policy import Policy, measure, merge_group
+from ...transforms.indexing.merge_policy import Policy, load_of, measure, merge_group
 from ...transforms.indexing.retention import unread_folders
+from ...transforms.memory.bounds import Parts, compact_bound
 from ...transforms.tables.table_files import TableFile
-from ..attempt import Attempt, Engine
+from ..attempt import Attempt, Engine, Fitted
 from .damage import Damage
 
 _ALWAYS = datetime.max.replace(tzinfo=UTC)
@@ -37,6 +38,7 @@ class CompactStep:
     tombstones: Sequence[str]
     files: Sequence[TableFile]  # all that are read
     report: str
+    parts: Parts  # whose sizes bound the memory of a worker
 
 
 def build(pipeline: beam.Pipeline, step: CompactStep) -> None:
@@ -47,18 +49,24 @@ def build(pipeline: beam.Pipeline, step: CompactStep) -> None:
         | "Groups" >> beam.Create(step.groups)
         | "Whole" >> beam.FlatMap(lambda group, damaged: [] if damaged else [group], beam.pvalue.AsList(damaged))
         | "Spread" >> beam.Reshuffle()
-        | "Merge" >> beam.FlatMap(merge_group, step.root, step.round, step.tombstones)
+        | "Merge" >> beam.FlatMap(merge_group, step.root, step.round, step.tombstones, step.parts)
     )
     (damaged, merged) | "Written" >> beam.Flatten() | "Report" >> ReportFiles(step.report)
 
 
 def merge(
-    crawl: CrawlDir, settings_digest: str, engine: Engine, policy: Policy, damage: Damage | None = None
+    crawl: CrawlDir,
+    settings_digest: str,
+    engine: Engine,
+    policy: Policy,
+    damage: Damage | None = None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> Manifest | None:
     """Merge the segments that a policy chooses, and commit; None if it chooses none.
 
     It chooses from the segments without a damaged file, and none if a file of tombstones is damaged. Files are compared
-    with what was written before they are merged; a damaged one is an error without `damage`.
+    with what was written before they are merged; a damaged one is an error without `damage`. `warn` gets a line if
+    memory is short.
     """
     manifests, damage = crawl.manifests(), damage or Damage(crawl)
     index = live_index(manifests)
@@ -74,7 +82,7 @@ def merge(
     except CrawlDirError:
         if not damage.look([*(file for s in index.segments for file in files[s.folder]), *tombstones]):
             raise
-        return merge(crawl, settings_digest, engine, policy, damage)
+        return merge(crawl, settings_digest, engine, policy, damage, warn)
     if not (chosen := policy.choose(sizes)):
         return None
     groups = [[index.segments[number] for number in group] for group in chosen]
@@ -83,12 +91,18 @@ def merge(
     attempt = Attempt(crawl, Step("compact", next_step(manifests).round - 1))
     read = [file for group in groups for s in group for file in files[s.folder]]
     paths = [file.path for file in tombstones]
-    plan = CompactStep(crawl.root, attempt.step.round, groups, paths, [*read, *tombstones], attempt.report)
-    engine.run(partial(build, step=plan), documents * _SECONDS_PER_DOCUMENT)
+    load = load_of([[file for s in group for file in files[s.folder]] for group in groups], documents)
+    name, seconds = f"round {attempt.step.round} compact", documents * _SECONDS_PER_DOCUMENT
+    fitted = Fitted(engine, seconds, load, compact_bound, name, warn)
+    plan = CompactStep(
+        crawl.root, attempt.step.round, groups, paths, [*read, *tombstones], attempt.report, fitted.parts
+    )
+    fitted.run(partial(build, step=plan))
     if damage.note(attempt.files()):
         attempt.clear()
-        return merge(crawl, settings_digest, engine, policy, damage)
-    return attempt.commit(settings_digest, replaced=[s.folder for group in groups for s in group], suffix=_suffix())
+        return merge(crawl, settings_digest, engine, policy, damage, warn)
+    replaced = [s.folder for group in groups for s in group]
+    return attempt.commit(settings_digest, replaced=replaced, suffix=_suffix(), memory=fitted.memory)
 
 
 def drop_history(crawl: CrawlDir, settings_digest: str, rounds: int = 0, before: datetime = _ALWAYS) -> int:

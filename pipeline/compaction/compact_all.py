@@ -21,12 +21,12 @@ def compact_all(
 ) -> None:
     """Merge what the steps so far have left in many files, if there are enough of them, but for damaged files."""
     observer.busy("merging files of the frontier, the index and tables, where there are many")
-    compact_frontier(crawl, settings_digest, engine, damage=damage)
+    compact_frontier(crawl, settings_digest, engine, damage=damage, warn=observer.warn)
     bodies, last = storage.body_rounds, next_step(crawl.manifests()).round - 1
     is_due = bodies is not None and last % EVERY == 0
     dropped = drop_bodies(crawl, settings_digest, engine, bodies or 0, WORTH_WRITING, damage) if is_due else None
-    index = merge(crawl, settings_digest, engine, BY_TIERS, damage)
-    tables = merge_tables(crawl, settings_digest, engine, full_tier, damage)
+    index = merge(crawl, settings_digest, engine, BY_TIERS, damage, observer.warn)
+    tables = merge_tables(crawl, settings_digest, engine, full_tier, damage, observer.warn)
     for manifest in (dropped, index, tables):
         if manifest:
             observer.step_committed(manifest)

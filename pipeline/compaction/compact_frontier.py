@@ -2,7 +2,7 @@
 
 import dataclasses
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import apache_beam as beam
@@ -11,9 +11,10 @@ from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, frontier
 from ...transforms.directory.waiting import Waiting, count_left, left_files, settle
 from ...transforms.exchange.find_damaged import FindDamaged
 from ...transforms.exchange.writers import ReportFiles
-from ...transforms.frontier.merge import WIDTH, Sized, choose_files, merge_frontier, merge_left
+from ...transforms.frontier.merge import WIDTH, Sized, choose_files, load_of, merge_frontier, merge_left
+from ...transforms.memory.bounds import compact_bound
 from ...transforms.tables.table_files import TableFile
-from ..attempt import Attempt, Engine
+from ..attempt import Attempt, Engine, Fitted
 from .damage import Damage
 
 _SECONDS_PER_ROW = 0.00001
@@ -59,13 +60,18 @@ def _unless(group: Sequence[str], damaged: Sequence[TableFile]) -> Iterator[Sequ
 
 
 def compact_frontier(
-    crawl: CrawlDir, settings_digest: str, engine: Engine, width: int = WIDTH, damage: Damage | None = None
+    crawl: CrawlDir,
+    settings_digest: str,
+    engine: Engine,
+    width: int = WIDTH,
+    damage: Damage | None = None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> Manifest | None:
     """Merge the files that `choose_files` chooses, and commit; None if it chooses none.
 
     It chooses from the files that are not damaged, and none if one of frontier_left is. Files are compared with what
     was written before they are merged; a damaged one is an error without `damage`. Files that are added meanwhile are
-    not concerned. The crawl directory must be locked.
+    not concerned. The crawl directory must be locked. `warn` gets a line if memory is short.
     """
     manifests, damage = crawl.manifests(), damage or Damage(crawl)
     files, left = frontier_files(manifests), left_files(manifests)
@@ -88,10 +94,13 @@ def compact_frontier(
         crawl.root, next_round, chosen, chosen_left, in_use, Waiting.of(manifests), read, attempt.report
     )
     rows = sum(file.live for file in sized if file.path in merged)
-    engine.run(partial(build, step=plan), rows * _SECONDS_PER_ROW)
+    load = load_of(chosen, {file.path: file.live for file in sized})
+    fitted = Fitted(engine, rows * _SECONDS_PER_ROW, load, compact_bound, f"round {attempt.step.round} compact", warn)
+    fitted.run(partial(build, step=plan))
     if damage.note(attempt.files()):
         attempt.clear()
-        return compact_frontier(crawl, settings_digest, engine, width, damage)
+        return compact_frontier(crawl, settings_digest, engine, width, damage, warn)
     replaced = sorted(merged.union(path for group in chosen_left for path in group))
     settled = settle(crawl.root, manifests, attempt.files(), replaced)
-    return attempt.commit(settings_digest, consumed=[*replaced, *settled.consumed], suffix=f"-{uuid.uuid4().hex[:8]}")
+    consumed, suffix = [*replaced, *settled.consumed], f"-{uuid.uuid4().hex[:8]}"
+    return attempt.commit(settings_digest, consumed=consumed, suffix=suffix, memory=fitted.memory)

@@ -11,10 +11,11 @@ from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, next_ste
 from ...transforms.directory.table_runs import Run, runs_of
 from ...transforms.exchange.find_damaged import FindDamaged
 from ...transforms.exchange.writers import ReportFiles
+from ...transforms.memory.bounds import Parts, compact_bound
 from ...transforms.tables.layouts import LAYOUTS
-from ...transforms.tables.merge_tables import Part, merge, parts_of
+from ...transforms.tables.merge_tables import RANGE_ROWS, Part, load_of, merge, parts_of
 from ...transforms.tables.table_files import TableFile
-from ..attempt import Attempt, Engine
+from ..attempt import Attempt, Engine, Fitted
 from .damage import Damage
 
 LOGS = ("visits", "documents", "links", "host_turns", "rejections", "alerts", "seeds", "trap_queues")
@@ -35,6 +36,7 @@ class CompactTablesStep:
     round: int
     files: Mapping[str, Sequence[TableFile]]
     report: str
+    parts: Parts  # whose sizes bound the memory of a worker
 
 
 def build(pipeline: beam.Pipeline, step: CompactTablesStep) -> None:
@@ -45,7 +47,7 @@ def build(pipeline: beam.Pipeline, step: CompactTablesStep) -> None:
     merged = (
         pipeline
         | "Tables" >> beam.Create(list(step.files.items()))
-        | "Parts" >> beam.FlatMap(_parts, step.root, beam.pvalue.AsList(damaged))
+        | "Parts" >> beam.FlatMap(_parts, step.root, step.parts, beam.pvalue.AsList(damaged))
         | "Spread" >> beam.Reshuffle()
         | "Merge" >> beam.FlatMap(merge, step.root, step.round)
     )
@@ -53,12 +55,17 @@ def build(pipeline: beam.Pipeline, step: CompactTablesStep) -> None:
 
 
 def merge_tables(
-    crawl: CrawlDir, settings_digest: str, engine: Engine, choose: Choice, damage: Damage | None = None
+    crawl: CrawlDir,
+    settings_digest: str,
+    engine: Engine,
+    choose: Choice,
+    damage: Damage | None = None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> Manifest | None:
     """Merge the files that `choose` selects of each table, and commit; None if it selects none.
 
     It selects from the runs without a damaged file. Files are compared with what was written before they are merged;
-    a damaged one is an error without `damage`.
+    a damaged one is an error without `damage`. `warn` gets a line if memory is short.
 
     A fetched round that waits for its update is left as it is: the update reads it from the manifest of its fetch step.
     The merged files stay until they are dropped (`history.fold_history`): a reader may have opened them.
@@ -72,17 +79,19 @@ def merge_tables(
     if not files:
         return None
     attempt = Attempt(crawl, Step("compact", step.round - 1))
-    plan = CompactTablesStep(crawl.root, attempt.step.round, files, attempt.report)
     merged = [file for some in files.values() for file in some]
-    engine.run(partial(build, step=plan), sum(file.rows for file in merged) * _SECONDS_PER_ROW)
+    name, seconds = f"round {attempt.step.round} compact", sum(file.rows for file in merged) * _SECONDS_PER_ROW
+    fitted = Fitted(engine, seconds, load_of(files), compact_bound, name, warn)
+    plan = CompactTablesStep(crawl.root, attempt.step.round, files, attempt.report, fitted.parts)
+    fitted.run(partial(build, step=plan))
     if damage.note(attempt.files()):
         attempt.clear()
-        return merge_tables(crawl, settings_digest, engine, choose, damage)
-    return attempt.commit(settings_digest, merged=merged, suffix=f"-{uuid.uuid4().hex[:8]}")
+        return merge_tables(crawl, settings_digest, engine, choose, damage, warn)
+    return attempt.commit(settings_digest, merged=merged, suffix=f"-{uuid.uuid4().hex[:8]}", memory=fitted.memory)
 
 
 _TABLES = (*LAYOUTS, *LOGS)
 
 
-def _parts(table: tuple[str, Sequence[TableFile]], root: str, damaged: Sequence[TableFile]) -> list[Part]:
-    return [] if damaged else parts_of(root, *table)
+def _parts(table: tuple[str, Sequence[TableFile]], root: str, sizes: Parts, damaged: Sequence[TableFile]) -> list[Part]:
+    return [] if damaged else parts_of(root, *table, sizes.share(RANGE_ROWS))

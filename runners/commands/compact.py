@@ -58,13 +58,14 @@ def run(arguments: argparse.Namespace) -> int:
         is_due = differs(claimed, claimed.manifests(), IndexScope.of(settings.index))
         if arguments.rebuild_index or is_due:
             print("\n".join(map(describe_manifest, reindex(claimed, settings, chosen))))
-        dropped, damage = None, Damage(claimed, partial(print, file=sys.stderr))
+        warn = partial(print, file=sys.stderr)
+        dropped, damage = None, Damage(claimed, warn)
         if settings.storage.body_rounds is not None:
             dropped = drop_bodies(claimed, digest, chosen, settings.storage.body_rounds, damage=damage)
         merged = [
             dropped,
-            merge(claimed, digest, chosen, ALL, damage),
-            merge_tables(claimed, digest, chosen, all_runs, damage),
+            merge(claimed, digest, chosen, ALL, damage, warn),
+            merge_tables(claimed, digest, chosen, all_runs, damage, warn),
         ]
         done = [describe_manifest(manifest) for manifest in merged if manifest]
         print("\n".join(done) if done else "nothing to merge")

@@ -33,7 +33,9 @@ PARTS: Mapping[str, Sequence[str]] = {
     "apache_beam.typehints.decorators": ("get_signature", "IOTypeHints.from_callable", "IOTypeHints._make_origin"),
     _EXECUTION: (
         *(f"GroupingBuffer.{name}" for name in ("_table", "_windowing", "_key_coder", "_post_grouped_coder")),
+        "ListBuffer._inputs",
         *(f"BundleContextManager.{name}" for name in ("_worker_handlers", "get_buffer", "process_bundle_descriptor")),
+        "BundleContextManager.stage_data_outputs",
     ),
     _RUNNER: (
         *(f"FnApiRunner.{name}" for name in ("_get_bundle_manager", "get_cache_token_generator")),

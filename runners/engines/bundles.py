@@ -2,28 +2,33 @@
 
 The FnApiRunner sends what several stages have sent to one exchange through a worker once more before it groups it, then
 encodes all groups a second time, keeps them, and sends each worker its share as one bundle. Here the driver
-groups, a worker that is free takes the next groups, and the driver forgets them.
+groups, and a worker that is free takes the next groups. What stages send to each other waits in a temporary file: in
+memory are the keys and the places of the values.
 """
 
 import copy
 import itertools
 import threading
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import apache_beam as beam
 from apache_beam.coders.coder_impl import create_OutputStream
 from apache_beam.metrics.monitoring_infos import consolidate
+from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.portability.api import beam_fn_api_pb2
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
-from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer
-from apache_beam.runners.portability.fn_api_runner.fn_runner import BundleManager, ParallelBundleManager
+from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer, ListBuffer
+from apache_beam.runners.portability.fn_api_runner.fn_runner import BundleManager, ParallelBundleManager, RunnerResult
 from apache_beam.runners.worker.bundle_processor import DATA_INPUT_URN, DATA_OUTPUT_URN
 from apache_beam.transforms.window import GlobalWindow, GlobalWindows
 from apache_beam.utils import windowed_value
 
 from ...transforms.exchange.stages import EXCHANGE
 from ...transforms.tables.batches import release_freed
+from ..process.spool import Spool, SpooledList
 
 _BUNDLE_BYTES = 4 << 20  # of which the driver and a worker have several copies
 
@@ -31,8 +36,16 @@ _BUNDLE_BYTES = 4 << 20  # of which the driver and a worker have several copies
 class Runner(FnApiRunner):
     """Runs exchanges in small bundles. All else runs as in Beam: the hosts of a fetch step share a bundle."""
 
+    _spool: Spool
+
+    def run_pipeline(self, pipeline: beam.Pipeline, options: PipelineOptions) -> RunnerResult:
+        with Spool() as self._spool:
+            return super().run_pipeline(pipeline, options)
+
     def _get_bundle_manager(self, bundle_context_manager: Any) -> Any:
         stage = bundle_context_manager.stage
+        for transform, buffer in bundle_context_manager.stage_data_outputs.items():
+            keep_in_file(bundle_context_manager.get_buffer(buffer, transform), self._spool)
         if only_passes(bundle_context_manager):
             return _Pass(bundle_context_manager)
         if stage.is_stateful() or not any(f"/{EXCHANGE}/Read" in each.unique_name for each in stage.transforms):
@@ -69,10 +82,9 @@ class _Pass(BundleManager):
         ((name, buffer_id),) = expected_outputs.items()
         for buffer in inputs.values():
             target = self.bundle_context_manager.get_buffer(buffer_id, name)
-            blocks = list(buffer)[::-1]
+            for block in buffer:
+                target.append(block)
             buffer.clear()
-            while blocks:
-                target.append(blocks.pop())
         return beam_fn_api_pb2.InstructionResponse(process_bundle=beam_fn_api_pb2.ProcessBundleResponse()), []
 
 
@@ -114,6 +126,14 @@ class _SmallBundles(ParallelBundleManager):
         merged = consolidate(itertools.chain(*itertools.chain(*found)))
         response = beam_fn_api_pb2.ProcessBundleResponse(monitoring_infos=merged)
         return beam_fn_api_pb2.InstructionResponse(process_bundle=response), []
+
+
+def keep_in_file(buffer: GroupingBuffer | ListBuffer, spool: Spool) -> None:
+    """Have a buffer, unless it has elements, keep them in a spool."""
+    if isinstance(buffer, GroupingBuffer) and not buffer._table:
+        buffer._table = defaultdict(lambda: SpooledList(spool))
+    elif isinstance(buffer, ListBuffer) and not buffer._inputs:
+        buffer._inputs = SpooledList(spool)
 
 
 def take_bundles(buffer: GroupingBuffer, workers: int) -> Iterator[bytes]:

@@ -4,7 +4,23 @@ import dataclasses
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ...transforms.memory.bounds import GROUP_BYTES, FetchLoad, Parts, UpdateLoad, fetch_bound, update_bound
+from ...transforms.indexing.merge_policy import HELD, MAX_DOCUMENTS
+from ...transforms.memory.bounds import (
+    GROUP_BYTES,
+    CompactLoad,
+    FetchLoad,
+    Parts,
+    RankLoad,
+    UpdateLoad,
+    compact_bound,
+    fetch_bound,
+    partitioned_bound,
+    rank_bound,
+    update_bound,
+)
+from ...transforms.settings import Ranking
+
+_LINKS = 40  # of a page, roughly
 
 
 class Plan(NamedTuple):
@@ -143,7 +159,10 @@ def _memory(pages: int, rounds: int, bytes_in: float, workers: int) -> dict[str,
     """Return the bounds of the largest round, which has at most twice the pages of the mean one."""
     some, parts = min(pages, -(-2 * pages // rounds)), Parts(workers)
     body_bytes = round(some / max(1, pages) * bytes_in)
+    ranked = RankLoad(_LINKS * pages, pages)
     return {
         "fetch": fetch_bound(FetchLoad(some, some), parts),
         "update": update_bound(UpdateLoad(some, body_bytes, min(body_bytes, GROUP_BYTES), some), parts),
+        "compact": compact_bound(CompactLoad(workers, HELD, 500 * min(pages, MAX_DOCUMENTS)), parts),
+        "rank": rank_bound(ranked, parts) if ranked.links <= Ranking().max_links else partitioned_bound(ranked, parts),
     }

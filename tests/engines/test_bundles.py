@@ -1,5 +1,6 @@
 """Exchanges run in small bundles: each group once, few together, and the same results as in Beam's bundles."""
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,12 +8,14 @@ import apache_beam as beam
 import pytest
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer, ListBuffer
 from apache_beam.runners.runner import PipelineRunner
 from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.window import GlobalWindow, WindowedValue
 
-from beamtrawl.runners.engines.bundles import Runner
+from beamtrawl.runners.engines.bundles import Runner, keep_in_file
 from beamtrawl.runners.engines.in_memory import InMemoryRunner
+from beamtrawl.runners.process.spool import Spool, SpooledList
 from beamtrawl.transforms.exchange.functions import Output, Partition, Side, StageFn
 from beamtrawl.transforms.exchange.graph import Graph, Source
 
@@ -50,6 +53,26 @@ class CountFn(beam.DoFn):
 
     def finish_bundle(self) -> Iterator[WindowedValue]:
         yield WindowedValue(self._count, 0, [GlobalWindow()])
+
+
+class Watched(Runner):
+    """Notes the bytes in memory of the values that wait when a stage begins."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.largest: list[int] = []
+
+    def _get_bundle_manager(self, bundle_context_manager: Any) -> Any:
+        waiting = bundle_context_manager.execution_context.queues.watermark_pending_inputs._keyed_elements.values()
+        self.largest.append(sum(in_memory(buffer) for _, inputs in waiting for buffer in inputs.data.values()))
+        return super()._get_bundle_manager(bundle_context_manager)
+
+
+def in_memory(buffer: Any) -> int:
+    """The bytes of the values that a buffer has in memory."""
+    lists = (buffer._table or {}).values() if isinstance(buffer, GroupingBuffer) else [buffer._inputs]
+    items = itertools.chain.from_iterable(getattr(each, "_items", each) for each in lists)
+    return sum(len(item) for item in items if isinstance(item, bytes))
 
 
 SENT = [(number, b"x" * (3 * MB + number)) for number in range(9)] + [(4, b"y")]
@@ -91,3 +114,25 @@ def test_a_bundle_ends_with_4_megabytes(runner: type[PipelineRunner], counts: li
 def test_an_exchange_without_elements(runner: type[PipelineRunner]) -> None:
     with beam.Pipeline(runner=runner()) as pipeline:
         assert_that(sizes(pipeline, [], []), equal_to([]))
+
+
+def test_blocks_between_stages_are_not_in_memory() -> None:
+    blocks = [bytes([number]) * MB for number in range(5)]
+    with Spool() as spool:
+        buffer = ListBuffer(None)
+        keep_in_file(buffer, spool)
+        for block in blocks:
+            buffer.append(block)
+        assert isinstance(buffer._inputs, SpooledList)
+        assert list(buffer) == blocks
+        assert [list(part) for part in buffer.partition(2)] == [blocks[::2], blocks[1::2]]
+        buffer.clear()
+        assert buffer.cleared
+
+
+def test_the_groups_of_a_pipeline_are_not_in_memory() -> None:
+    """The driver's memory does not grow with what stages send to one another."""
+    runner = Watched()
+    with beam.Pipeline(runner=runner) as pipeline:
+        assert_that(exchanged(pipeline), equal_to(FOUND))
+    assert max(runner.largest) < MB  # sent were 27

@@ -35,15 +35,18 @@ def test_what_is_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "bytes_", "workers", "shards"),
+    ("rows", "bytes_", "bodies", "workers", "shards"),
     [
-        (0, 0, 4, 1),
-        (199, 1 << 20, 4, 1),
-        (200, 1 << 20, 4, 4),  # one for each worker
-        (10_000, 4 << 20, 1, 2),  # by rows: small pages
-        (1_000, (40 << 20) + 1, 4, 11),  # by bytes: large pages
-        (10_000_000, 80 << 30, 4, 256),
+        (0, 0, 0, 4, 1),
+        (199, 1 << 20, 1 << 22, 4, 1),
+        (200, 1 << 20, 1 << 22, 4, 4),  # one for each worker
+        (10_000, 4 << 20, 16 << 20, 1, 2),  # by rows: small pages
+        (1_000, (40 << 20) + 1, 160 << 20, 4, 11),  # by bytes: large pages
+        (1_000, 40 << 20, 264 << 20, 4, 11),  # that compress well
+        (10_000_000, 80 << 30, 0, 4, 256),
     ],
 )
-def test_a_shard_is_bounded_by_pages_and_by_bytes(rows: int, bytes_: int, workers: int, shards: int) -> None:
-    assert update_step(visit_rows=rows, visit_bytes=bytes_, workers=workers).shards == shards
+def test_a_shard_is_bounded_by_pages_and_by_bytes(
+    rows: int, bytes_: int, bodies: int, workers: int, shards: int
+) -> None:
+    assert update_step(visit_rows=rows, visit_bytes=bytes_, body_bytes=bodies, workers=workers).shards == shards

@@ -3,14 +3,16 @@
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.indexing.invert import OWN_FIELDS, Inverted, invert
 from beamtrawl.transforms.indexing.link_folders import write_links
-from beamtrawl.transforms.indexing.merge import ROWS, Part, merge, merge_blocks, merge_segments, terms_of
+from beamtrawl.transforms.indexing.merge import Part, merge, merge_blocks, merge_segments, terms_of
 from beamtrawl.transforms.indexing.write_segment import write_segment
+from beamtrawl.transforms.memory.bounds import ONE, Parts
 from tests.support.corpus import documents
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "runs", "running", "dé", "日本語"]), max_size=6).map(" ".join)
@@ -116,12 +118,21 @@ def test_segments_without_links_stay_without(merged):
     assert not (merged / "l").exists()
 
 
-def test_texts_of_many_documents_are_merged_in_parts(tmp_path):
-    rows = [{"url": f"http://h.test/{n:04d}", "title": f"Page {n}"} for n in range(ROWS + 100)]
+# the first documents have large texts; as in memory at a time: all, some of the small texts, few row groups
+@pytest.mark.parametrize("sizes", [ONE, Parts(1, 1 << 16), Parts(1, 1 << 10)], ids=["all", "some", "few"])
+def test_the_same_segment_by_parts_of_any_size(tmp_path, sizes):
+    rows = [
+        {"url": f"http://h.test/{n:04d}", "title": f"Page {n}", "text": f"word{n} " * (6_000 if n < 9 else 40)}
+        for n in range(400)
+    ]
     for number, folder in enumerate(("index/0", "index/1")):
         write(str(tmp_path), folder, rows[number::2], has_links=False)
     write(str(tmp_path), "index/together", rows[:7] + rows[8:], has_links=False)
     parts = [Part(f"index/{n}", None, np.ones(len(rows) // 2, bool)) for n in range(2)]
     parts[1].alive[3] = False
-    merge_segments(str(tmp_path), parts, "index/merged", "index/links")
-    assert files(tmp_path / "index" / "merged") == files(tmp_path / "index" / "together")
+    merge_segments(str(tmp_path), parts, "index/merged", "index/links", sizes=sizes)
+    merged, together = (
+        {file.name: pq.read_table(file) for file in (tmp_path / "index" / name).iterdir()}
+        for name in ("merged", "together")
+    )
+    assert merged == together

@@ -8,8 +8,10 @@ from beamtrawl.pipeline.compaction.compact import drop_history
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 from beamtrawl.transforms.indexing.live_segments import live_index
-from beamtrawl.transforms.indexing.merge_policy import Sized, everything, full_tiers, merge_group
+from beamtrawl.transforms.indexing.merge_policy import Sized, everything, full_tiers, load_of, merge_group
+from beamtrawl.transforms.memory.bounds import MB
 from beamtrawl.transforms.settings import Settings, render
+from beamtrawl.transforms.tables.table_files import TableFile
 from tests.support.command_line import beamtrawl, failure
 from tests.support.corpus import commit
 
@@ -181,3 +183,18 @@ def test_what_cannot_be_compacted_is_told_in_one_line(tmp_path):
     directory.write_text("crawl.toml", render(Settings()))
     directory.commit(Manifest("seeds", 0, "", (), {}, (), "", ""))
     assert beamtrawl("compact", tmp_path).out == "nothing to merge\n"
+
+
+# bytes of the files of each group, documents; pieces, MB held and kept
+LOADS = {
+    "nothing": ([], 0, (0, 0, 0)),
+    "small segments": ([[100_000, 200_000], [50_000]], 2_000, (2, 3, 1)),
+    "large ones": ([[9_000_000] * 10], 1_000_000, (1, 280, 100)),
+}
+
+
+@pytest.mark.parametrize(("groups", "documents", "expected"), LOADS.values(), ids=LOADS)
+def test_what_merging_takes(groups, documents, expected):
+    files = [[TableFile("index_file", "x", 0, size, {}) for size in sizes] for sizes in groups]
+    pieces, held, kept, _ = load_of(files, documents)
+    assert (pieces, held // MB, kept // MB) == expected

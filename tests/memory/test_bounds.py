@@ -8,13 +8,17 @@ from beamtrawl.transforms.documents.finish_pages import SEGMENT_TEXT
 from beamtrawl.transforms.memory import bounds
 from beamtrawl.transforms.memory.bounds import (
     MB,
+    PARTITION_LINKS,
+    CompactLoad,
     FetchLoad,
     Fit,
     Parts,
     RankLoad,
     UpdateLoad,
+    compact_bound,
     fetch_bound,
     fit,
+    fits_in_memory,
     partitioned_bound,
     rank_bound,
     update_bound,
@@ -74,6 +78,9 @@ GROWTH = {
     "the frontier of an update": (update_bound, UpdateLoad(10, 90_000, 90_000), {"waiting": 9_000}),
     "links": (rank_bound, RankLoad(10, 10), {"links": 9_000}),
     "links of partitions": (partitioned_bound, RankLoad(10, 10), {"links": 9_000}),
+    "pieces of a compaction": (compact_bound, CompactLoad(1, 9 * MB), {"pieces": 2}),
+    "what is merged": (compact_bound, CompactLoad(2, 9 * MB), {"held": 10 * MB}),
+    "what is kept": (compact_bound, CompactLoad(2, 9 * MB), {"kept": MB}),
     "documents": (rank_bound, RankLoad(10, 10), {"documents": 9_000}),
 }
 
@@ -88,3 +95,32 @@ def test_smaller_parts_of_an_update_need_less():
     sizes = [update_bound(load, parts) for parts in (Parts(4), Parts(2), Parts(1), Parts(1, 1 << 20))]
     assert sizes == sorted(sizes, reverse=True)
     assert len(set(sizes)) == 4
+
+
+def test_smaller_parts_of_a_compaction_need_less():
+    load = CompactLoad(9, 280 * MB, 30 * MB)
+    sizes = [compact_bound(load, parts) for parts in (Parts(4), Parts(2), Parts(1), Parts(1, 1 << 20))]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[2] - sizes[3] == 210 * MB
+
+
+def test_the_driver_has_no_more_of_a_round_that_is_ten_times_as_large():
+    """What stages send to one another is in a file: only what is counted by page grows."""
+    small, large = UpdateLoad(100_000, 1_000 * MB, 17 * MB), UpdateLoad(1_000_000, 10_000 * MB, 17 * MB)
+    assert update_bound(large, Parts(2)) - update_bound(small, Parts(2)) == 900_000 * 300
+
+
+# links, the most that are ranked in memory, MB that the machine gives (200 are in use); whether they are
+RANKED_IN_MEMORY = {
+    "it fits": (1_000_000, 4_000_000, 1_000, True),
+    "more than the setting": (4_000_001, 4_000_000, 9_000, False),
+    "more than the memory": (4_000_000, 4_000_000, 1_300, False),
+    "nothing is known": (4_000_000, 4_000_000, None, True),
+    "pipelines take more": (100_000, 4_000_000, 100, True),
+    "one partition": (PARTITION_LINKS, 4_000_000, 390, True),
+}
+
+
+@pytest.mark.parametrize(("links", "max_links", "most", "expected"), RANKED_IN_MEMORY.values(), ids=RANKED_IN_MEMORY)
+def test_links_that_fit_are_ranked_in_memory(links, max_links, most, expected):
+    assert fits_in_memory(RankLoad(links, 1_000), max_links, most and most * MB) is expected

@@ -12,7 +12,7 @@ from beamtrawl.transforms.directory.crawl_dir import Manifest
 from beamtrawl.transforms.directory.table_runs import FAN_IN, SMALL_BYTES, all_runs, full_tier, runs_of
 from beamtrawl.transforms.tables.key_scan import Wanted, groups_with, matching_rows
 from beamtrawl.transforms.tables.layouts import LAYOUTS, arrange
-from beamtrawl.transforms.tables.merge_tables import merge, parts_of
+from beamtrawl.transforms.tables.merge_tables import load_of, merge, parts_of
 from beamtrawl.transforms.tables.schemas import TABLES
 from beamtrawl.transforms.tables.table_files import TableFile, TableWriter, open_parquet, read_table
 from beamtrawl.transforms.urls.canonical import url_key
@@ -174,3 +174,21 @@ def test_a_file_without_the_column_yields_all_rows(tmp_path):
     file = write(str(tmp_path), "digests", [{"digest": b"d" * 16, "site": "a.test"}])
     (read,) = matching_rows(str(tmp_path), file.path, TABLES["near"], Wanted("host", ["b.test"]), ["round"])
     assert read.num_rows == 1
+
+
+# (rows, bytes) of the files of each table; pieces and MB held
+LOADS = {
+    "nothing": ({}, (0, 0)),
+    "a sorted table": ({"urls": [(400_000, 2_000_000), (50_000, 1_000_000)]}, (1, 60)),
+    "ranges": ({"urls": [(400_000, 20_000_000), (600_000, 30_000_000)]}, (2, 500)),
+    "a log": ({"links": [(9_000_000, 90_000_000)]}, (1, 100)),
+    "a small log": ({"links": [(9, 1_000_000)]}, (1, 20)),
+    "several": ({"urls": [(9, 1_000_000)], "links": [(9_000_000, 90_000_000)]}, (2, 100)),
+}
+
+
+@pytest.mark.parametrize(("tables", "expected"), LOADS.values(), ids=LOADS)
+def test_what_merging_takes(tables, expected):
+    files = {table: [TableFile(table, "x", *each, {}) for each in some] for table, some in tables.items()}
+    load = load_of(files)
+    assert (load.pieces, load.held // 1_000_000) == expected

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..directory.waiting import Left, Positions, Waiting, groups, parts, read_groups, round_of, with_deferred
+from ..memory.bounds import CompactLoad
 from ..tables.schemas import FRONTIER, FRONTIER_LEFT
 from ..tables.table_files import TableFile, TableWriter, open_parquet, read_table
 from .files import GROUP_ROWS, ORDER, frontier_writer, is_sorted
@@ -18,6 +19,7 @@ WIDTH = 8
 """The number of files of a tier that are merged into one, and the ratio of the sizes of two tiers."""
 
 _ROWS_AT_A_TIME = 1 << 14  # of each file
+_ROW_BYTES = 1_000  # of a row in memory with its copies
 _SMALLEST = 10_000  # rows: files below are of one tier, and not rewritten because of rows that left
 
 
@@ -47,6 +49,12 @@ def choose_files(files: Sequence[Sized], width: int = WIDTH) -> list[list[str]]:
     taken = {path for group in chosen for path in group}
     sparse = [file for file in files if file.rows > max(_SMALLEST, 2 * file.live) and file.path not in taken]
     return chosen + [[file.path] for file in sparse]
+
+
+def load_of(merged: Sequence[Sequence[str]], rows: Mapping[str, int]) -> CompactLoad:
+    """What merging takes, by the paths of each group and the rows of each file: some rows of each file at a time."""
+    held = max((sum(min(rows[path], _ROWS_AT_A_TIME) for path in group) for group in merged), default=0)
+    return CompactLoad(max(1, len(merged)), 0, _ROW_BYTES * held)
 
 
 def _sorted_parts(root: str, path: str, left: Positions, last_updated: int) -> Iterator[pa.Table]:

@@ -12,18 +12,23 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..memory.bounds import ONE, Parts
+from ..tables.batches import cuts
 from ..tables.list_offsets import offsets, ranges
 from ..tables.table_files import TableFile
 from .invert import OWN_FIELDS, PHRASE_FIELDS, Inverted, Longs
 from .link_folders import write_link_index
-from .read_segment import read_blocks, read_rows
+from .read_segment import BLOCK, read_blocks, read_footer, read_rows
 from .segment_files import read_file
 from .write_segment import DOCS, DOCSTORE, DOCSTORE_GROUP, ROW_POSTINGS, in_order, write_index
 
 Bools = npt.NDArray[np.bool_]
 
-ROWS = 256 * DOCSTORE_GROUP
-"""Documents whose texts are in memory at a time."""
+BLOCKS = 10 * BLOCK
+"""Row groups of postings of all parts that are in memory at a time, one of each part at least."""
+
+TEXT_BYTES = 8 << 20
+"""Bytes of the texts that are in memory at a time, more if `DOCSTORE_GROUP` documents have more."""
 
 
 class Part(NamedTuple):
@@ -87,23 +92,31 @@ def merge_blocks(parts: Sequence[Iterator[Inverted]], numbers: Sequence[Longs]) 
 
 
 def merge_segments(
-    root: str, parts: Sequence[Part], folder: str, links: str, row_postings: int = ROW_POSTINGS
+    root: str,
+    parts: Sequence[Part],
+    folder: str,
+    links: str,
+    row_postings: int = ROW_POSTINGS,
+    sizes: Parts = ONE,
 ) -> list[TableFile]:
     """Write one segment of all documents that are kept, and their link data to the folder `links`; return the files.
 
-    `links` is written only if any part had link data. At least one document must be kept.
+    `links` is written only if any part had link data. At least one document must be kept. `sizes` bounds what is in
+    memory at a time; the rows of the files do not depend on it.
     """
+    block = max(1, min(BLOCK, sizes.share(BLOCKS) // len(parts)))
     docs = _concat([read_file(root, f"{part.folder}/{DOCS}") for part in parts], parts)
     order = in_order(docs)
     numbers = _numbers([part.alive for part in parts], order)
     docs = docs.take(order)
-    blocks = merge_blocks([read_blocks(root, part.folder, OWN_FIELDS) for part in parts], numbers)
-    docstore = _merged_rows(root, [f"{part.folder}/{DOCSTORE}" for part in parts], numbers)
+    blocks = merge_blocks([read_blocks(root, part.folder, OWN_FIELDS, block) for part in parts], numbers)
+    paths = [f"{part.folder}/{DOCSTORE}" for part in parts]
+    docstore = _merged_rows(root, paths, numbers, sizes.share(TEXT_BYTES))
     files = write_index(root, folder, blocks, docs, docstore, row_postings)
     if not any(part.links for part in parts):
         return files
     of_links = _concat([_read_links(root, part) for part in parts], parts).take(order)
-    found = [read_blocks(root, part.links, ["anchors"]) if part.links else iter([_NOTHING]) for part in parts]
+    found = [read_blocks(root, part.links, ["anchors"], block) if part.links else iter([_NOTHING]) for part in parts]
     merged = merge_blocks(found, numbers)
     return files + write_link_index(root, links, docs["language"].to_pylist(), merged, of_links, row_postings)
 
@@ -127,13 +140,20 @@ def terms_of(index: Inverted, first: int, end: int) -> Inverted:
     )
 
 
-def _merged_rows(root: str, paths: Sequence[str], numbers: Sequence[Longs]) -> Iterator[pa.Table]:
-    """The rows of one file of each part, in the order of the new document numbers, ROWS at a time."""
-    documents = sum(int((number >= 0).sum()) for number in numbers)
-    for start in range(0, documents, ROWS):
+def _merged_rows(root: str, paths: Sequence[str], numbers: Sequence[Longs], most: int) -> Iterator[pa.Table]:
+    """The rows of one file of each part, in the order of the new document numbers, so many bytes at a time.
+
+    All tables but the last have a multiple of DOCSTORE_GROUP rows.
+    """
+    sizes = np.empty(sum(int((number >= 0).sum()) for number in numbers), np.int64)
+    for path, number in zip(paths, numbers, strict=True):
+        sizes[number[number >= 0]] = _sizes_of_rows(root, path)[number >= 0]
+    of_groups = np.add.reduceat(sizes, np.arange(0, len(sizes), DOCSTORE_GROUP))
+    for first, length in cuts(of_groups.tolist(), most):
+        start, end = first * DOCSTORE_GROUP, (first + length) * DOCSTORE_GROUP
         tables, places = [], []
         for path, number in zip(paths, numbers, strict=True):
-            docs = np.flatnonzero((number >= start) & (number < start + ROWS))  # they lie close together, in order
+            docs = np.flatnonzero((number >= start) & (number < end))  # they lie close together, in order
             if len(docs):
                 tables.append(read_rows(root, path, docs))
                 places.append(number[docs])
@@ -141,6 +161,14 @@ def _merged_rows(root: str, paths: Sequence[str], numbers: Sequence[Longs]) -> I
         if "sections" not in rows.column_names:
             rows = rows.append_column("sections", pa.nulls(len(rows), pa.string()))
         yield rows.take(np.argsort(np.concatenate(places))).combine_chunks()
+
+
+def _sizes_of_rows(root: str, path: str) -> Longs:
+    """The bytes of each row of a file, uncompressed: the mean of its row group."""
+    footer = read_footer(root, path)
+    groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+    rows = [group.num_rows for group in groups]
+    return np.repeat(np.array([group.total_byte_size // max(1, group.num_rows) for group in groups], np.int64), rows)
 
 
 def _positions_of_postings(index: Inverted) -> Longs:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..memory.bounds import MB, ONE, CompactLoad, Parts
 from ..tables.table_files import TableFile, new_path
 from .link_folders import MERGED, links_folder
 from .live_segments import LiveIndex, LiveSegment
@@ -31,6 +32,10 @@ MAX_DEAD_SHARE = 0.5
 
 MAX_DOCUMENTS = 200_000
 """The most documents of a merged segment."""
+
+
+HELD = 280 * MB
+"""Bytes of postings and texts that are in memory while large segments are merged; seven of 13 sites took 220 MB."""
 
 
 class Sized(NamedTuple):
@@ -100,6 +105,16 @@ def _fitting(numbers: Sequence[int], segments: Sequence[Sized]) -> list[int]:
     return list(numbers[: max(1, int(np.searchsorted(total, MAX_DOCUMENTS, "right")))])
 
 
+def load_of(groups: Sequence[Sequence[TableFile]], documents: int) -> CompactLoad:
+    """What merging takes, by the files of each group and the number of all documents.
+
+    In memory are blocks of the postings of each segment (`merge.BLOCKS`) and some texts (`merge.TEXT_BYTES`); of all
+    documents of a group, what they are sorted by and the postings of the most frequent word.
+    """
+    largest = max((sum(file.bytes for file in group) for group in groups), default=0)
+    return CompactLoad(len(groups), min(HELD, 12 * largest), 500 * min(documents, MAX_DOCUMENTS))
+
+
 def measure(root: str, index: LiveIndex, share: float) -> list[Sized]:
     """The sizes of all segments; dead documents are counted only where they may exceed this share."""
     return [_measured(root, segment, index.masking(segment), share) for segment in index.segments]
@@ -117,8 +132,10 @@ def _alive_in(root: str, segment: LiveSegment, tombstones: Sequence[str]) -> npt
     return alive(keys, segment.round, read_tombstones(root, tombstones))
 
 
-def merge_group(group: Sequence[LiveSegment], root: str, round_: int, tombstones: Sequence[str]) -> list[TableFile]:
-    """Merge segments into one of a round, without dead documents.
+def merge_group(
+    group: Sequence[LiveSegment], root: str, round_: int, tombstones: Sequence[str], sizes: Parts = ONE
+) -> list[TableFile]:
+    """Merge segments into one of a round, without dead documents, in parts of so many bytes.
 
     Returns its folder, that of its link data, and their files.
     """
@@ -128,7 +145,7 @@ def merge_group(group: Sequence[LiveSegment], root: str, round_: int, tombstones
         return []
     folder = new_path("index", round_, "merged", suffix="")
     links = links_folder(folder, MERGED)
-    files = merge_segments(root, parts, folder, links)
+    files = merge_segments(root, parts, folder, links, sizes=sizes)
     folders = [TableFile("index", folder, documents, 0, {})]
     if any(part.links for part in parts):
         folders.append(TableFile("index_links", links, documents, 0, {}))

@@ -18,21 +18,21 @@ BLOCK = 65_536 // ROW_GROUP_POSTINGS
 """The number of row groups that are decoded at a time."""
 
 
-def read_parts(root: str, path: str) -> Iterator[pa.Table]:
-    """A file of the index, BLOCK row groups at a time: at least one table, maybe empty. Errors as in `read_file`."""
+def read_parts(root: str, path: str, block: int = BLOCK) -> Iterator[pa.Table]:
+    """A file of the index, so many row groups at a time: at least one table, maybe empty. Errors as in `read_file`."""
     with open_parquet(root, path) as file:
         require_version(root, path, file.metadata)
         groups = range(file.num_row_groups)
-        for start in range(0, max(1, len(groups)), BLOCK):
-            yield file.read_row_groups(groups[start : start + BLOCK]).combine_chunks()
+        for start in range(0, max(1, len(groups)), block):
+            yield file.read_row_groups(groups[start : start + block]).combine_chunks()
 
 
-def read_blocks(root: str, folder: str, fields: Sequence[str]) -> Iterator[Inverted]:
+def read_blocks(root: str, folder: str, fields: Sequence[str], block: int = BLOCK) -> Iterator[Inverted]:
     """The inverted index in a folder, which has these fields, in blocks of whole terms, without lengths.
 
-    A term is repeated for each of its rows.
+    A block has about `block` row groups. A term is repeated for each of its rows.
     """
-    for postings in whole_terms(read_parts(root, f"{folder}/{POSTINGS}")):
+    for postings in whole_terms(read_parts(root, f"{folder}/{POSTINGS}", block)):
         index = decode(postings, fields)
         if "positions" in postings.column_names:
             starts, differences = lists(postings["positions"])

@@ -10,9 +10,13 @@ GROUP_BYTES = 16 << 20
 SHARD_BYTES = 4 << 20
 """Compressed bytes of visits in a shard of hosts of an update step, unless memory is short."""
 
+PARTITION_LINKS = 250_000
+"""Links of a partition, if pipelines rank them."""
+
 USED = 200 * MB
 """What the program has before a step, if it is not measured."""
 
+_IN_DRIVER = 200 * MB  # several copies of the groups that workers take
 _LEAST_SHARD_BYTES = 1 << 20
 
 
@@ -26,6 +30,14 @@ class Parts(NamedTuple):
     def segment_text(self) -> int:
         """The bytes of text in a segment of the index."""
         return 2 * self.shard_bytes
+
+    def share(self, size: int) -> int:
+        """Return what is left of a size, as of that of a shard.
+
+        >>> Parts(1).share(100), Parts(1, SHARD_BYTES // 4).share(100)
+        (100, 25)
+        """
+        return size * self.shard_bytes // SHARD_BYTES
 
 
 ONE = Parts(1)
@@ -102,13 +114,22 @@ class RankLoad(NamedTuple):
     used: int = USED
 
 
+class CompactLoad(NamedTuple):
+    """What a compaction merges: so many pieces, each by one worker, of which the largest counts."""
+
+    pieces: int
+    held: int  # bytes in memory at a time, in parts of full size
+    kept: int = 0  # and in parts of any size
+    used: int = USED
+
+
 def fetch_bound(load: FetchLoad, parts: Parts) -> int:
     """Return the bound of a fetch step.
 
     A worker has bodies that are read, loaded and wait to be written; their sizes are not known before.
     """
     rows = 400 * load.waiting + 3_000 * load.urls
-    of_worker = (180 if parts.workers == 1 else 210) * MB
+    of_worker = 180 * MB if parts.workers == 1 else min(210 * MB, 170 * MB + 20_000 * load.urls)
     return load.used + 10 * MB + rows + parts.workers * of_worker
 
 
@@ -116,21 +137,39 @@ def update_bound(load: UpdateLoad, parts: Parts) -> int:
     """Return the bound of an update step.
 
     A worker has a row group of visits with its parsed pages, or the texts of a segment while they are inverted: some
-    forty times as many bytes if no word repeats. The driver has what the stages send each other.
+    36 times as many bytes if no word repeats. What the stages send each other is in a file; the driver has some of
+    it, and the keys.
     """
     text = min(load.body_bytes // parts.workers, parts.segment_text)
-    shuffled = load.body_bytes * 35 // 100 + 6_000 * load.visits + 300 * load.waiting
-    return load.used + 140 * MB + shuffled + _processes(parts) + parts.workers * (40 * text + 4 * load.group_bytes)
+    shuffled = min(load.body_bytes * 35 // 100 + 6_000 * load.visits, _IN_DRIVER) + 300 * load.visits
+    shuffled += 300 * load.waiting
+    return load.used + 140 * MB + shuffled + _processes(parts) + parts.workers * (36 * text + 4 * load.group_bytes)
+
+
+def fits_in_memory(load: RankLoad, max_links: int, most: int | None) -> bool:
+    """Return whether links are ranked in memory: so many at most, within the bytes that the machine gives.
+
+    Else pipelines rank them, unless that takes more.
+    """
+    bound = rank_bound(load, ONE)
+    return load.links <= max_links and (most is None or bound <= max(most, partitioned_bound(load, ONE)))
 
 
 def rank_bound(load: RankLoad, parts: Parts) -> int:
     """Return the bound of ranking in memory, whatever the parts."""
-    return load.used + 110 * MB + 270 * load.links + 2_000 * load.documents
+    return load.used + 130 * MB + 270 * load.links + 2_000 * load.documents
 
 
 def partitioned_bound(load: RankLoad, parts: Parts) -> int:
-    """Return the bound of ranking by pipelines, whose shuffles the driver holds."""
-    return load.used + 60 * MB + _processes(parts) + 400 * load.links + 2_000 * load.documents
+    """Return the bound of ranking by pipelines; what they shuffle is in a file, and a worker has a partition."""
+    of_worker = 400 * min(load.links, PARTITION_LINKS)
+    return load.used + 140 * MB + _processes(parts) + parts.workers * of_worker + 20 * load.links
+
+
+def compact_bound(load: CompactLoad, parts: Parts) -> int:
+    """Return the bound of a compaction. Fewer pieces than workers leave some of them idle."""
+    of_worker = 40 * MB + parts.share(load.held) + load.kept
+    return load.used + 60 * MB + _processes(parts) + min(parts.workers, load.pieces) * of_worker
 
 
 def _processes(parts: Parts) -> int:

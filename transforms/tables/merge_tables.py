@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ..memory.bounds import CompactLoad
 from .layouts import LAYOUTS, Layout, arrange
 from .schemas import TABLES
 from .table_files import REPEATED, TableFile, TableWriter, conform, open_parquet, present, statistics
@@ -19,6 +20,7 @@ RANGE_ROWS = 500_000
 
 _LOG_ROWS = 16_384  # of a row group of a table that is not sorted
 _LOG_BYTES = 16 << 20
+_IN_MEMORY = 20  # times the bytes of the files, with the copies that are sorted
 
 _COUNTED = {"urls": "state", "aliases": "state"}  # columns whose values the file of a table counts
 
@@ -30,6 +32,17 @@ class Part(NamedTuple):
     files: tuple[TableFile, ...]
     first: tuple[Any, ...] | None = None  # inclusive; None: from the start
     end: tuple[Any, ...] | None = None  # exclusive; None: to the end
+
+
+def load_of(files: Mapping[str, Sequence[TableFile]]) -> CompactLoad:
+    """What merging takes, by the files of each table: the largest range of a sorted table, or row groups of others."""
+    held = pieces = 0
+    for table, some in files.items():
+        size, rows = (sum(getattr(file, name) for file in some) for name in ("bytes", "rows"))
+        ranges = max(1, -(-rows // RANGE_ROWS)) if table in LAYOUTS else 1
+        held = max(held, _IN_MEMORY * size // ranges if table in LAYOUTS else min(_IN_MEMORY * size, 6 * _LOG_BYTES))
+        pieces += ranges
+    return CompactLoad(pieces, held)
 
 
 def parts_of(root: str, table: str, files: Sequence[TableFile], rows: int = RANGE_ROWS) -> list[Part]:
