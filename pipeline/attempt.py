@@ -16,6 +16,7 @@ from ..transforms.files import filesystem
 from ..transforms.indexing.link_folders import MERGED, links_folder
 from ..transforms.indexing.segment_files import INDEX_FILE
 from ..transforms.memory.bounds import CompactLoad, FetchLoad, Parts, RankLoad, UpdateLoad, fit
+from ..transforms.memory.limits import Memory
 from ..transforms.tables.table_files import TableFile, parse_report
 
 L = TypeVar("L", FetchLoad, UpdateLoad, RankLoad, CompactLoad)
@@ -54,11 +55,8 @@ class OneMachine(Protocol):
     def limited(self, workers: int) -> Engine:
         """The same engine with at most so many workers."""
 
-    def used(self) -> int | None:
-        """The bytes of memory that all processes have now; None if that is not known."""
-
-    def available(self) -> int | None:
-        """The bytes of memory that all processes may have; None if that is not known."""
+    def memory(self) -> Memory:
+        """What all processes have and may have."""
 
     def peak(self) -> Peak:
         """What watches the memory of a step."""
@@ -82,9 +80,9 @@ class Fitted:
         self.engine, self.parts = engine, Parts(engine.workers)
         self._seconds, self._fit, self._peak = seconds, None, None
         if isinstance(engine, OneMachine):
-            used = engine.used()
-            load = load if used is None else load._replace(used=used)
-            self._fit = fit(partial(bound, load), Parts(engine.workers_for(seconds)), engine.available())
+            now = engine.memory()
+            load = load if now.used is None else load._replace(used=now.used)
+            self._fit = fit(partial(bound, load), Parts(engine.workers_for(seconds)), now.most)
             self.parts = self._fit.parts
             if self._fit.bound < self._fit.first:
                 self.engine = engine.limited(self.parts.workers)

@@ -57,7 +57,7 @@ def rank(
     folders = {segment.folder: links_folder(segment.folder, suffix) for segment in live_index(manifests).segments}
     votes = count_votes(crawl.root, [file.path for file in files_of(manifests, "links")])
     load = RankLoad(votes, sum(file.rows for file in files_of(manifests, "documents")))
-    is_in_memory = fits_in_memory(load, max_links, engine.available() if isinstance(engine, OneMachine) else None)
+    is_in_memory = fits_in_memory(load, max_links, engine.memory().most if isinstance(engine, OneMachine) else None)
     bound, seconds = (rank_bound, 0.0) if is_in_memory else (partitioned_bound, votes * SECONDS_PER_LINK)
     fitted = Fitted(engine, seconds, load, bound, f"round {attempt.step.round} rank", warn)
     with fitted.watching():

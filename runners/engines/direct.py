@@ -12,6 +12,7 @@ import apache_beam as beam
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PipelineOptionsT, TypeOptions
 from apache_beam.runners.runner import PipelineRunner
 
+from ...transforms.memory.limits import Memory
 from ...transforms.parsing.language import keep_copy_in, load_model
 from ..process import usage
 from ..process.cache_folder import cache_folder
@@ -119,13 +120,9 @@ class DirectEngine:
         other.workers = other._exactly = workers
         return other
 
-    def used(self) -> int | None:
-        """Return the bytes that this process and its workers have now; None if that is not known."""
-        return usage.used()
-
-    def available(self) -> int | None:
-        """Return the bytes that this process and its workers may have; None if that is not known."""
-        return usage.available()
+    def memory(self) -> Memory:
+        """Return what this process and its workers have and may have."""
+        return usage.memory()
 
     def peak(self) -> usage.Peak:
         return usage.Peak()

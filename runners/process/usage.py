@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 
-from ...transforms.memory.limits import Group, budget
+from ...transforms.memory.limits import Group, Memory, budget
 from .cgroups import folders
 
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
@@ -17,14 +17,15 @@ _GROWN = 1.02  # of the largest resident size; from there on, the proportional o
 _NAMES = (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes"))
 
 
-def available(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int | None:
-    """Return the bytes that this process and its descendants may have in all; None if that is not known."""
+def memory(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> Memory:
+    """Return what this process and its descendants have and may have."""
     groups = [
         Group(_text(folder / limit), _text(folder / usage), _text(folder / "memory.stat"))
         for folder in folders(cgroups, _text(proc / "self/cgroup"), "memory")
         for limit, usage in _NAMES
     ]
-    return budget(_text(proc / "meminfo"), groups, used() or 0)
+    now = used()
+    return Memory(now, budget(_text(proc / "meminfo"), groups, now or 0))
 
 
 def used() -> int | None:

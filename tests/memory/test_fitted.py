@@ -4,6 +4,7 @@ import contextlib
 
 from beamtrawl.pipeline.attempt import Fitted
 from beamtrawl.transforms.memory.bounds import MB, UpdateLoad, update_bound
+from beamtrawl.transforms.memory.limits import Memory
 
 LOAD = UpdateLoad(visits=20_000, body_bytes=1_000 * MB, group_bytes=17 * MB)
 
@@ -35,11 +36,8 @@ class Here(Elsewhere):
         other.workers, other.ran = workers, self.ran
         return other
 
-    def used(self):
-        return 100 * MB
-
-    def available(self):
-        return self.most
+    def memory(self):
+        return Memory(100 * MB, self.most)
 
     def peak(self):
         watched = contextlib.nullcontext()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.runners.process.usage import Peak, available, used
+from beamtrawl.runners.process.usage import Peak, memory, used
 from beamtrawl.transforms.memory import limits
 from beamtrawl.transforms.memory.limits import Group, budget
 
@@ -68,7 +68,7 @@ def test_files_of_control_groups(own: str, files: dict[str, str], tmp_path: Path
     for name, text in files.items():
         (cgroups / name).parent.mkdir(parents=True, exist_ok=True)
         (cgroups / name).write_text(text)
-    assert available(proc, cgroups) == 700_000_000
+    assert memory(proc, cgroups).most == 700_000_000
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is measured on Linux only")

@@ -15,6 +15,7 @@ from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of
 from beamtrawl.transforms.directory.waiting import Waiting, read_waiting
+from beamtrawl.transforms.memory.limits import Memory
 from beamtrawl.transforms.settings import Settings, override, settings_digest
 from beamtrawl.transforms.tables.schemas import TABLES
 from beamtrawl.transforms.tables.table_files import read_table
@@ -36,11 +37,8 @@ class InProcess(DirectEngine):
     def __init__(self, flags: Sequence[str] = ()) -> None:
         super().__init__(1, flags)
 
-    def used(self) -> None:
-        return None
-
-    def available(self) -> None:
-        return None
+    def memory(self) -> Memory:
+        return Memory(None, None)
 
 
 class Silent:

@@ -5,6 +5,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 
+class Memory(NamedTuple):
+    """Bytes of memory of a program with all its processes; None if they are not known."""
+
+    used: int | None  # now
+    most: int | None  # that it may have
+
+
 class Group(NamedTuple):
     """The contents of the files of a control group; empty if there is no such file.
 
