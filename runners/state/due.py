@@ -13,7 +13,7 @@ from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
 from ...transforms.directory.waiting import Waiting, read_waiting
 from ...transforms.frontier.due_pages import DuePages
 from ...transforms.frontier.excluded import NotRequested
-from ...transforms.frontier.recrawl import STATES
+from ...transforms.frontier.revisit_plan import STATES_BY_KIND
 from ...transforms.settings import Politeness, Recrawl
 from ...transforms.tables.schemas import TIME
 from ...transforms.tables.sitemap_terms import EXTERNAL
@@ -120,7 +120,11 @@ def _aged(
     from ...transforms.sql_views import connect  # noqa: PLC0415 - few crawls need it
 
     values = {"now": now, "pages": after, "sitemaps": min(after, sitemaps_after)}
-    values |= {"external": EXTERNAL, "kinds": list(STATES), "states": [list(states) for states in STATES.values()]}
+    values |= {
+        "external": EXTERNAL,
+        "kinds": list(STATES_BY_KIND),
+        "states": [list(states) for states in STATES_BY_KIND.values()],
+    }
     with connect(crawl, manifests, ("urls", "frontier")) as tables:
         row = tables.execute(_AGED, values).fetchone()
     return Revisits(*row) if row else NO_REVISITS

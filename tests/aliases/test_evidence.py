@@ -2,7 +2,7 @@
 
 import pytest
 
-from beamtrawl.transforms.aliases.evidence import Member, Pair, choose, judge, weigh
+from beamtrawl.transforms.aliases.evidence import Member, Pair, choose, weigh, with_pairs
 from beamtrawl.transforms.aliases.rules import Rule
 
 # Stated here and not imported: a changed limit fails a test.
@@ -64,46 +64,46 @@ FIRST = {
 
 @pytest.mark.parametrize(("agreeing", "differing", "enough", "state"), FIRST.values(), ids=FIRST)
 def test_the_state_of_a_rule(agreeing, differing, enough, state):
-    row = judge((WWW, DOCS), None, pairs(agreeing, differing), ROUND, enough)
+    row = with_pairs((WWW, DOCS), None, pairs(agreeing, differing), ROUND, enough)
     assert (row["state"], row["support"], row["contradictions"]) == (state, agreeing, differing)
     assert (row["detail"], row["template"], row["since"], row["round"]) == (WWW.detail, DOCS, ROUND, ROUND)
 
 
 def test_without_news_there_is_no_row():
-    assert judge(CASE_IN_DOCS, None, [], ROUND) is None
-    row = judge(CASE_IN_DOCS, None, pairs(2), ROUND)
-    assert judge(CASE_IN_DOCS, row, pairs(2), ROUND + 1) is None
+    assert with_pairs(CASE_IN_DOCS, None, [], ROUND) is None
+    row = with_pairs(CASE_IN_DOCS, None, pairs(2), ROUND)
+    assert with_pairs(CASE_IN_DOCS, row, pairs(2), ROUND + 1) is None
 
 
 def test_one_content_counts_once():
     found = [Pair(f"/a{n}", f"/b{n}", SAME) for n in range(100)]
-    assert judge(CASE_IN_DOCS, None, found, ROUND)["support"] == 1
+    assert with_pairs(CASE_IN_DOCS, None, found, ROUND)["support"] == 1
 
 
 def test_evidence_adds_up_and_is_kept():
-    first = judge(CASE_IN_DOCS, None, pairs(3), ROUND)
-    second = judge(CASE_IN_DOCS, first, pairs(ENOUGH), ROUND + 1)
+    first = with_pairs(CASE_IN_DOCS, None, pairs(3), ROUND)
+    second = with_pairs(CASE_IN_DOCS, first, pairs(ENOUGH), ROUND + 1)
     assert (first["state"], second["state"], second["since"]) == ("proposed", "used", ROUND + 1)
     assert second["support"] == ENOUGH
     assert second["evidence"][0] == {"url": "/a0", "other_url": "/b0", "digest": (0).to_bytes(16)}
-    third = judge(CASE_IN_DOCS, second, pairs(0, 1), ROUND + 2)
+    third = with_pairs(CASE_IN_DOCS, second, pairs(0, 1), ROUND + 2)
     assert (third["state"], third["since"], third["against"]) == ("dropped", ROUND + 2, [pairs(0, 1)[0]._asdict()])
 
 
 def test_the_first_20_pairs_for_a_rule_and_3_against_it_are_kept():
-    row = judge(CASE_IN_DOCS, None, pairs(30, 5), ROUND)
+    row = with_pairs(CASE_IN_DOCS, None, pairs(30, 5), ROUND)
     assert (len(row["evidence"]), len(row["against"])) == (20, 3)
     assert (row["support"], row["contradictions"]) == (30, 5)
 
 
 def test_a_rule_that_was_dropped_stays_dropped():
-    dropped = judge(CASE_IN_DOCS, None, pairs(0, 1), ROUND)
-    assert judge(CASE_IN_DOCS, dropped, pairs(1000), ROUND + 1) is None
+    dropped = with_pairs(CASE_IN_DOCS, None, pairs(0, 1), ROUND)
+    assert with_pairs(CASE_IN_DOCS, dropped, pairs(1000), ROUND + 1) is None
 
 
 def test_a_rule_in_use_is_dropped_at_the_first_difference():
-    used = judge((WWW, DOCS), None, pairs(100), ROUND)
-    assert judge((WWW, DOCS), used, pairs(0, 1), ROUND + 1)["state"] == "dropped"
+    used = with_pairs((WWW, DOCS), None, pairs(100), ROUND)
+    assert with_pairs((WWW, DOCS), used, pairs(0, 1), ROUND + 1)["state"] == "dropped"
 
 
 def test_those_rules_are_followed_that_most_speaks_for():

@@ -1,6 +1,6 @@
 """Selects the pages that are due again, and puts them into the frontier (docs/freshness.md)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
@@ -15,18 +15,15 @@ from ..settings import Recrawl, Sitemaps
 from ..tables.batches import Batch, from_ipc, split
 from ..tables.newest import newest
 from ..tables.schemas import TIME, URLS
-from ..tables.sitemap_terms import EXTERNAL, MAY_CHANGE, REQUISITE, TDMREP
+from ..tables.sitemap_terms import EXTERNAL
 from ..tables.table_files import TableFile, conform, open_parquet, statistics
 from .files import write_frontier
-from .revisit_plan import REVISITED
+from .revisit_plan import STATES_BY_KIND
 from .url_states import remembered
 
 _SEEN = pa.schema(
     [URLS.field(name) for name in ("url_key", "host", "state", "last_fetched_at", "kind", "sitemap_lastmod")]
 )
-
-STATES: Mapping[str, Sequence[str]] = {TDMREP: ("fetched", *MAY_CHANGE), EXTERNAL: REVISITED, REQUISITE: ()}
-"""The states of URLs of a kind that are visited again, if these are others than `fetched`, as of pages."""
 
 
 class DueCriteria(NamedTuple):
@@ -54,7 +51,7 @@ class DueCriteria(NamedTuple):
         old = pc.less_equal(seen, pc.if_else(is_page, pa.scalar(self.pages, TIME), pa.scalar(self.sitemaps, TIME)))
         newer = pc.and_(pc.less(seen, changed), pc.less_equal(changed, pa.scalar(self.now, TIME)))
         counts = pc.equal(state, "fetched")
-        for name, states in STATES.items():
+        for name, states in STATES_BY_KIND.items():
             is_kind = pc.fill_null(pc.equal(kind, name), False)
             counts = pc.if_else(is_kind, pc.is_in(state, pa.array(states, pa.string())), counts)
         return pc.and_(counts, pc.or_(pc.fill_null(old, False), pc.fill_null(newer, False)))

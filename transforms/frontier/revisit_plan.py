@@ -29,6 +29,9 @@ FADING = ("gone", "failed", "denied", "redirected")
 REVISITED = ("fetched", *FADING)
 """States of URLs that may be visited again."""
 
+STATES_BY_KIND: Mapping[str, Sequence[str]] = {TDMREP: ("fetched", *MAY_CHANGE), EXTERNAL: REVISITED, REQUISITE: ()}
+"""The states of URLs of a kind that are visited again by age, if these are others than `fetched`, as of pages."""
+
 _FIRST_FADE = DAY
 _DEEPEST = 6
 _FIRST_WEIGHT = 0.5  # of pages that are visited for the first time, before their weights are known
