@@ -188,7 +188,8 @@ def test_an_exception_of_progress_stops_the_crawl_and_what_was_fetched_is_kept(t
     with Web({"a.test": {"/": html("Home", "", ["/a"]), "/a": html("A")}}) as web:
         seed, loopback = web.url("a.test"), "127.0.0.0/8"
         with pytest.raises(Enough):
-            beamtrawl.crawl(tmp_path / "new", seed, allow_address=loopback, delay=0, workers=1, progress=enough)
+            # The next round begins with the delay, longer than the time between two reports.
+            beamtrawl.crawl(tmp_path / "new", seed, allow_address=loopback, delay=1, workers=1, progress=enough)
         assert not (tmp_path / "new" / "lock.json").exists()
         assert len(beamtrawl.open(tmp_path / "new").visits) == 1
         assert beamtrawl.crawl(tmp_path / "new", delay=0, workers=1).visits == 1
