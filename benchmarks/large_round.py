@@ -189,16 +189,8 @@ def measure(arguments: argparse.Namespace, urls: Sequence[str], size: float) -> 
         seeds, root = Path(folder, "seeds.txt"), Path(folder, "crawl")
         seeds.write_text("\n".join(urls))
         command = [sys.executable, "-m", "beamtrawl", "crawl", str(root), "--seeds", str(seeds)]
-        command += [
-            "--rounds",
-            "1",
-            "--delay",
-            "0",
-            "--allow-address",
-            "127.0.0.0/8",
-            "--max-pages-per-host",
-            str(len(urls)),
-        ]
+        command += ["--rounds", "1", "--delay", "0", "--allow-address", "127.0.0.0/8"]
+        command += ["--max-pages-per-host", str(len(urls))]
         command += ["--workers", str(arguments.workers)] if arguments.workers else []
         output = subprocess.DEVNULL if arguments.json else None
         process = subprocess.Popen(command, stdout=output, stderr=output)

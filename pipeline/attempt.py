@@ -62,6 +62,15 @@ class OneMachine(Protocol):
         """What watches the memory of a step."""
 
 
+def measured(engine: Engine, load: L) -> tuple[L, int | None]:
+    """Return a load with the memory that all processes have now, and the bytes that they may have.
+
+    On other machines the load as it is, and None.
+    """
+    now = engine.memory() if isinstance(engine, OneMachine) else Memory(None, None)
+    return load if now.used is None else load._replace(used=now.used), now.most
+
+
 class Fitted:
     """An engine for a step, in parts that fit into memory; `memory` is what the manifest says of it afterwards.
 
@@ -80,9 +89,8 @@ class Fitted:
         self.engine, self.parts = engine, Parts(engine.workers)
         self._seconds, self._fit, self._peak = seconds, None, None
         if isinstance(engine, OneMachine):
-            now = engine.memory()
-            load = load if now.used is None else load._replace(used=now.used)
-            self._fit = fit(partial(bound, load), Parts(engine.workers_for(seconds)), now.most)
+            load, most = measured(engine, load)
+            self._fit = fit(partial(bound, load), Parts(engine.workers_for(seconds)), most)
             self.parts = self._fit.parts
             if self._fit.bound < self._fit.first:
                 self.engine = engine.limited(self.parts.workers)

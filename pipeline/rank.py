@@ -25,7 +25,7 @@ from ..transforms.ranking.read_links import count_votes, read_endorsing, read_so
 from ..transforms.tables.damage import require_whole_once
 from ..transforms.tables.schemas import DOCUMENTS
 from ..transforms.tables.table_files import TableFile, read_table
-from .attempt import Attempt, Engine, Fitted, OneMachine
+from .attempt import Attempt, Engine, Fitted, measured
 from .rank_partitioned import SECONDS_PER_LINK, rank_partitioned
 
 
@@ -56,8 +56,8 @@ def rank(
     suffix = uuid.uuid4().hex[:8]
     folders = {segment.folder: links_folder(segment.folder, suffix) for segment in live_index(manifests).segments}
     votes = count_votes(crawl.root, [file.path for file in files_of(manifests, "links")])
-    load = RankLoad(votes, sum(file.rows for file in files_of(manifests, "documents")))
-    is_in_memory = fits_in_memory(load, max_links, engine.memory().most if isinstance(engine, OneMachine) else None)
+    load, most = measured(engine, RankLoad(votes, sum(file.rows for file in files_of(manifests, "documents"))))
+    is_in_memory = fits_in_memory(load, max_links, most)
     bound, seconds = (rank_bound, 0.0) if is_in_memory else (partitioned_bound, votes * SECONDS_PER_LINK)
     fitted = Fitted(engine, seconds, load, bound, f"round {attempt.step.round} rank", warn)
     with fitted.watching():

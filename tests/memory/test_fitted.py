@@ -2,7 +2,7 @@
 
 import contextlib
 
-from beamtrawl.pipeline.attempt import Fitted
+from beamtrawl.pipeline.attempt import Fitted, measured
 from beamtrawl.transforms.memory.bounds import MB, UpdateLoad, update_bound
 from beamtrawl.transforms.memory.limits import Memory
 
@@ -51,6 +51,11 @@ def ran(engine):
     fitted = Fitted(engine, 9.0, LOAD, update_bound, "round 1 update", told.append)
     fitted.run(lambda pipeline: None)
     return engine.ran, {name: size // MB for name, size in (fitted.memory or {}).items()}, told
+
+
+def test_what_a_load_is_on_this_machine_and_elsewhere():
+    assert measured(Here(1_200 * MB), LOAD) == (LOAD._replace(used=100 * MB), 1_200 * MB)
+    assert measured(Elsewhere(), LOAD) == (LOAD, None)
 
 
 def test_there_is_enough():
