@@ -23,6 +23,7 @@ from ..transforms.aliases.learn import (
 )
 from ..transforms.documents.external import AdmitExternalFn
 from ..transforms.documents.parse_visits import ParseFn, Taken
+from ..transforms.documents.rejections import WriteRejectionsFn
 from ..transforms.duplicates.exact import JudgeFn
 from ..transforms.duplicates.near import DecideFn, FindPairsFn, ReadEarlierFn
 from ..transforms.exchange.functions import StageFn, WriteFn
@@ -40,6 +41,7 @@ from ..transforms.frontier.advance_urls import (
 )
 from ..transforms.indexing.write_tombstones import WriteTombstonesFn, had_content, removals_by_key
 from ..transforms.observers.registry import open_observers
+from ..transforms.politeness.add_host_turns import AddHostsFn, EarlierHostsFn, TurnsFn
 from ..transforms.sitemaps.follow import FollowFn
 from ..transforms.traps.watch_yields import (
     HostsWithTrapsFn,
@@ -49,16 +51,8 @@ from ..transforms.traps.watch_yields import (
     hosts_of,
 )
 from .update_exchanges import Exchanges, declare, rules_of
-from .update_parts import (
-    ROW_GROUPS,
-    AddHostsFn,
-    EarlierHostsFn,
-    TurnsFn,
-    WatchAndFinishFn,
-    WriteRejectionsFn,
-    row_groups,
-)
-from .update_step import STAGES, UpdateStep
+from .update_step import ROW_GROUPS, STAGES, UpdateStep, row_groups
+from .watch_and_finish import WatchAndFinishFn
 
 __all__ = ["STAGES", "UpdateStep", "build"]
 

@@ -6,6 +6,7 @@ from ..transforms.aliases.learn import JudgeRulesFn, WriteCountsFn
 from ..transforms.aliases.learned_rules import KnownRules
 from ..transforms.documents.external import AdmitExternalFn
 from ..transforms.documents.finish_pages import FinishFn
+from ..transforms.documents.rejections import WriteRejectionsFn
 from ..transforms.duplicates.exact import JudgeFn
 from ..transforms.duplicates.minhash import BANDS
 from ..transforms.duplicates.near import DecideFn, FindPairsFn
@@ -14,9 +15,10 @@ from ..transforms.exchange.semi_join import CollectKeysFn, CollectListFn, Collec
 from ..transforms.exchange.writers import ReportFn, WriteAlertsFn, WriteGoneFn
 from ..transforms.frontier.advance_urls import AdvanceFn, WriteFrontierFn, WriteLeftFn, WritePlanFn, WriteQueuesFn
 from ..transforms.indexing.write_tombstones import WriteTombstonesFn
+from ..transforms.politeness.add_host_turns import AddHostsFn
 from ..transforms.traps.watch_yields import WatchFn
-from .update_parts import AddHostsFn, WatchAndFinishFn, WriteRejectionsFn
 from .update_step import UpdateStep
+from .watch_and_finish import WatchAndFinishFn
 
 
 class Exchanges(NamedTuple):

@@ -1,7 +1,8 @@
 """What an update step is given, its sizes and the names of its stages."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ..transforms.aliases.learned_rules import KnownRules
 from ..transforms.directory.waiting import Waiting
@@ -10,6 +11,7 @@ from ..transforms.frontier.revisit_plan import Plan
 from ..transforms.memory.bounds import ONE, Parts
 from ..transforms.parsing.crawl_scope import CrawlScope
 from ..transforms.settings import Settings
+from ..transforms.tables.table_files import open_parquet
 from ..transforms.urls.index_scope import IndexScope
 
 STAGES = {
@@ -25,6 +27,9 @@ STAGES = {
     "WriteFrontier": "writing the next frontier",
 }
 """The stages on which workers report, by label and in the order in which they run, with what they do."""
+
+ROW_GROUPS = ("visits", "sitemaps", "turns", "traps", "report")
+"""The kinds that `row_groups` yields."""
 
 _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
 _ROWS_PER_PARTITION = 100_000
@@ -123,3 +128,15 @@ class UpdateStep:
 
 def _share(rows: int, most: int, least: int) -> int:
     return min(256, max(least, -(-rows // most)))
+
+
+def row_groups(file: tuple[str, str], root: str) -> Iterator[tuple[str, Any]]:
+    """Yield what the first stage reads of a file: visits by row group; nothing of files that later stages read."""
+    kind, path = file
+    if kind == "visits":
+        with open_parquet(root, path) as visits:
+            yield from (("visits", (path, number)) for number in range(visits.num_row_groups))
+    if kind in ("visits", "robots"):
+        yield "sitemaps", file
+    if kind in ("turns", "traps", "report"):
+        yield file

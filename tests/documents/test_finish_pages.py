@@ -5,14 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.documents.finish_pages import (
-    FinishFn,
-    add_rejections,
-    candidates_of,
-    flatten_links,
-    index_shard,
-    rejections_of,
-)
+from beamtrawl.transforms.documents.finish_pages import FinishFn, candidates_of, flatten_links, index_shard
+from beamtrawl.transforms.documents.rejections import add_rejections, rejections_of
 from beamtrawl.transforms.exchange.batch_schemas import NOT_FOLLOWED, PAGES
 from beamtrawl.transforms.frontier.link_targets import merge_candidates
 from beamtrawl.transforms.tables.schemas import DOCUMENTS

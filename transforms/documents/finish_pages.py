@@ -12,7 +12,7 @@ from .. import urls
 from ..duplicates.clusters import VERDICTS
 from ..duplicates.exact import COPIES, DUPLICATES
 from ..duplicates.near_rows import is_folded, mark_near_duplicates, near_rows, reduce_near_duplicates
-from ..exchange.batch_schemas import CANDIDATES, NOT_FOLLOWED, PAGES, Rejection
+from ..exchange.batch_schemas import CANDIDATES, PAGES, Rejection
 from ..exchange.functions import Output, Partition, Side, WriteFn
 from ..frontier.scorers import ScoredLink, Scorer, factors, load_scorers
 from ..indexing.tombstones import REMOVALS, REPLACED
@@ -27,6 +27,7 @@ from ..tables.schemas import DOCUMENTS, KEY, LINKS
 from ..tables.table_files import TableFile, TableWriter, conform, new_path
 from ..traps.watch_yields import STALE
 from ..urls.index_scope import WHOLE, IndexScope
+from .rejections import rejections_of
 from .shard_pages import ShardPages
 
 DAMPING = 0.85
@@ -37,8 +38,6 @@ ROW_GROUPS = {"documents": 1_000, "links": 10_000, "near": 1_000}
 
 SEGMENT_TEXT = 8 << 20
 """Bytes of text in a segment, more if there is one document. Inverting takes some 15 times as much memory."""
-
-_SAMPLES = 3
 
 
 def mark_duplicates(pages: pa.Table, duplicates: pa.Table) -> pa.Table:
@@ -172,28 +171,6 @@ def _factors(links: pa.Table, scorers: Sequence[Scorer]) -> list[float]:
     is_redirect = pc.equal(links["kind"], "redirect").to_pylist()
     found = factors(scorers, scored)
     return [1.0 if redirect else factor for factor, redirect in zip(found, is_redirect, strict=True)]
-
-
-def rejections_of(links: pa.Table) -> Iterator[tuple[tuple[str, str], tuple[int, list[str]]]]:
-    """((reason, host), (count, samples)) for the links that a rule rejects."""
-    rejected = links.filter(pc.and_(pc.is_valid(links["rejected"]), pc.not_equal(links["rejected"], NOT_FOLLOWED)))
-    targets = rejected.group_by(["rejected", "target_url"], use_threads=False).aggregate([([], "count_all")])
-    found: dict[tuple[str, str], tuple[int, list[str]]] = {}
-    for reason, url, times in zip(*(column.to_pylist() for column in targets.columns), strict=True):
-        key = (reason, urls.host(url))
-        count, samples = found.get(key, (0, []))
-        if len(samples) < _SAMPLES or url < samples[-1]:
-            samples = sorted([*samples, url])[:_SAMPLES]
-        found[key] = (count + times, samples)
-    yield from found.items()
-
-
-def add_rejections(parts: Iterable[tuple[int, list[str]]]) -> tuple[int, list[str]]:
-    total, samples = 0, set[str]()
-    for count, some in parts:
-        total += count
-        samples.update(some)
-    return total, sorted(samples)[:_SAMPLES]
 
 
 class FinishFn(WriteFn):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .bloom import partitions
+from .bloom import partitions, shard
 
 Batch = tuple[int, bytes]
 """(partition of the key space, rows as Arrow IPC)"""
@@ -82,3 +82,9 @@ def release_freed(worked_on: int) -> None:
     """
     if worked_on >= _MUCH:
         pa.default_memory_pool().release_unused()
+
+
+def by_host(rows: pa.Table, shards: int) -> Iterator[Batch]:
+    """Batches of rows by shard of their host."""
+    for number, part in split_by(rows, [shard(host, shards) for host in rows["host"].to_pylist()]):
+        yield number, to_ipc(part)

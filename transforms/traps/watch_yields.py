@@ -13,8 +13,7 @@ from ..exchange.batch_schemas import STALE, YIELDS, CandidateRow
 from ..exchange.functions import Output, Partition, Side, StageFn, WriteFn
 from ..exchange.summaries import Found, found
 from ..settings import Traps
-from ..tables.batches import Batch, from_ipc, split_by, to_ipc
-from ..tables.bloom import shard
+from ..tables.batches import Batch, by_host, from_ipc
 from ..tables.key_scan import Wanted, matching_rows
 from ..tables.schemas import TRAP_QUEUES, TRAP_SAMPLES, TRAPS, Row
 from ..tables.table_files import TableFile, TableWriter, open_parquet, read_table, statistics
@@ -146,12 +145,6 @@ class ReadTrapQueuesFn(StageFn):
     def process(self, path: str, *_: Found) -> Iterator[TaggedOutput]:
         rows = read_table(self._root, [path], TRAP_QUEUES)
         yield from self.rows.each(by_host(rows, self._shards))
-
-
-def by_host(rows: pa.Table, shards: int) -> Iterator[Batch]:
-    """Batches of rows by shard of their host."""
-    for number, part in split_by(rows, [shard(host, shards) for host in rows["host"].to_pylist()]):
-        yield number, to_ipc(part)
 
 
 def hosts_of(batch: Batch) -> Iterator[tuple[int, set[str]]]:

@@ -1,0 +1,56 @@
+"""Why links were not followed: counts by reason and host, with a few samples."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from apache_beam.pvalue import TaggedOutput
+
+from .. import urls
+from ..exchange.batch_schemas import NOT_FOLLOWED, Rejection
+from ..exchange.functions import Partition, Side, WriteFn
+from ..exchange.writers import write_rows
+
+_SAMPLES = 3
+
+
+def rejections_of(links: pa.Table) -> Iterator[tuple[tuple[str, str], tuple[int, list[str]]]]:
+    """((reason, host), (count, samples)) for the links that a rule rejects."""
+    rejected = links.filter(pc.and_(pc.is_valid(links["rejected"]), pc.not_equal(links["rejected"], NOT_FOLLOWED)))
+    targets = rejected.group_by(["rejected", "target_url"], use_threads=False).aggregate([([], "count_all")])
+    found: dict[tuple[str, str], tuple[int, list[str]]] = {}
+    for reason, url, times in zip(*(column.to_pylist() for column in targets.columns), strict=True):
+        key = (reason, urls.host(url))
+        count, samples = found.get(key, (0, []))
+        if len(samples) < _SAMPLES or url < samples[-1]:
+            samples = sorted([*samples, url])[:_SAMPLES]
+        found[key] = (count + times, samples)
+    yield from found.items()
+
+
+def add_rejections(parts: Iterable[tuple[int, list[str]]]) -> tuple[int, list[str]]:
+    total, samples = 0, set[str]()
+    for count, some in parts:
+        total += count
+        samples.update(some)
+    return total, sorted(samples)[:_SAMPLES]
+
+
+class WriteRejectionsFn(WriteFn):
+    """Writes the sums of the rejections of a shard."""
+
+    rejections = Side(list[Rejection])
+
+    def __init__(self, root: str, round_: int) -> None:
+        self._root, self._round = root, round_
+
+    def process(self, partition: Partition, *_: Any) -> Iterator[TaggedOutput]:
+        parts_of: dict[tuple[str, str], list[tuple[int, list[str]]]] = {}
+        for name, part in self.rejections.values(partition[1]):
+            parts_of.setdefault(name, []).append(part)
+        rows = []
+        for (reason, host), parts in sorted(parts_of.items()):
+            count, samples = add_rejections(parts)
+            rows.append({"reason": reason, "host": host, "round": self._round, "count": count, "samples": samples})
+        yield from self.files.if_any(write_rows(self._root, "rejections", self._round, rows, "reason", "count"))
