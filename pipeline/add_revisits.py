@@ -10,30 +10,23 @@ from ..transforms.directory.waiting import Waiting
 from ..transforms.frontier.due_pages import TAKEN, DuePages, IsPlanned
 from ..transforms.frontier.recrawl import DueCriteria, count_due
 from ..transforms.frontier.revisit_plan import Plan, count_first, read_histogram
-from ..transforms.settings import Priority, Recrawl, Sitemaps
+from ..transforms.settings import Priority, Recrawl, Settings, Sitemaps, settings_digest
 from . import revisits
 from .attempt import Attempt, Engine
 
 _REVISIT_SECONDS = 0.0001  # of computing per page, roughly (benchmarks/README.md)
 
 
-def add_revisits(
-    crawl: CrawlDir,
-    recrawl: Recrawl,
-    sitemaps: Sitemaps,
-    settings_digest: str,
-    engine: Engine,
-    round_: int,
-    now: datetime,
-) -> None:
+def add_revisits(crawl: CrawlDir, settings: Settings, engine: Engine, round_: int, now: datetime) -> None:
     """Put the pages whose planned time has come, and those that are old enough, into the frontier."""
-    if recrawl.per_day:
-        _add_planned(crawl, settings_digest, engine, round_)
-    if criteria := DueCriteria.of(recrawl, sitemaps, now):
-        _add_old(crawl, criteria, settings_digest, engine, round_)
+    digest = settings_digest(settings)
+    if settings.recrawl.per_day:
+        _add_planned(crawl, digest, engine, round_)
+    if criteria := DueCriteria.of(settings.recrawl, settings.sitemaps, now):
+        _add_old(crawl, criteria, digest, engine, round_)
 
 
-def _add_planned(crawl: CrawlDir, settings_digest: str, engine: Engine, round_: int) -> None:
+def _add_planned(crawl: CrawlDir, digest: str, engine: Engine, round_: int) -> None:
     """Put the pages whose planned time has come into the frontier.
 
     The step is committed even if it writes nothing: its start is the time up to which table revisits was read.
@@ -55,10 +48,10 @@ def _add_planned(crawl: CrawlDir, settings_digest: str, engine: Engine, round_: 
     )
     engine.run(partial(revisits.build, step=plan), expected * _REVISIT_SECONDS)
     spent, suffix = planned.spent(now), f"-{uuid.uuid4().hex[:8]}"
-    attempt.commit(settings_digest, consumed=spent, counters={TAKEN: expected}, suffix=suffix)
+    attempt.commit(digest, consumed=spent, counters={TAKEN: expected}, suffix=suffix)
 
 
-def _add_old(crawl: CrawlDir, criteria: DueCriteria, settings_digest: str, engine: Engine, round_: int) -> None:
+def _add_old(crawl: CrawlDir, criteria: DueCriteria, digest: str, engine: Engine, round_: int) -> None:
     """Put the pages that are old enough into the frontier."""
     manifests = crawl.manifests()
     urls = paths_of(manifests, "urls")
@@ -69,7 +62,7 @@ def _add_old(crawl: CrawlDir, criteria: DueCriteria, settings_digest: str, engin
     plan = revisits.RevisitStep(crawl.root, round_, criteria, expected, urls, waiting, attempt.report)
     engine.run(partial(revisits.build, step=plan), expected * _REVISIT_SECONDS)
     if attempt.files():
-        attempt.commit(settings_digest, suffix=f"-{uuid.uuid4().hex[:8]}")
+        attempt.commit(digest, suffix=f"-{uuid.uuid4().hex[:8]}")
     else:
         attempt.clear()
 

@@ -12,13 +12,13 @@ from ..transforms.frontier.priority import Quota, shares_of
 from ..transforms.frontier.read_due import Bounds, spare
 from ..transforms.http.request_headers import Identity
 from ..transforms.memory.bounds import FetchLoad, fetch_bound
-from ..transforms.outcomes import IMPORTED, REQUESTED, SAMPLED_OF
+from ..transforms.outcomes import SAMPLED_OF
 from ..transforms.parsing.registry import kinds_of
 from ..transforms.politeness.adopted import write_promises
 from ..transforms.politeness.backoff import HostState, budget
 from ..transforms.politeness.context import CHECK_INTERVAL, VisitContext
 from ..transforms.politeness.downloaders import client_opener, open_downloaders
-from ..transforms.settings import Limits, Settings, changed_values, settings_digest
+from ..transforms.settings import Settings, changed_values, settings_digest
 from . import fetch
 from .attempt import Attempt, Engine, Fitted
 from .control import Observer, StopSignal
@@ -29,15 +29,6 @@ TRAP_TABLES = ("traps", "trap_samples")
 """The tables by which the budgets of templates are decided."""
 
 _SECONDS = 0.0015  # of computing per page, roughly (benchmarks/README.md)
-
-
-def pages_left(limits: Limits, manifests: Sequence[Manifest]) -> int | None:
-    """Return the remaining visits under the limit of the crawl; None without a limit."""
-    if not limits.max_pages:
-        return None
-    requested = [m.counters for m in manifests if m.step == "fetch" and IMPORTED not in m.counters]
-    asked = sum(counters.get(outcome, 0) for counters in requested for outcome in REQUESTED)
-    return max(0, limits.max_pages - asked)
 
 
 def plan_fetch(
@@ -118,7 +109,7 @@ def fetch_round(
     attempt.stop_earlier()
     # Running workers of an earlier attempt start no request after their next check of the stop file.
     requests_before = datetime.now(UTC) + CHECK_INTERVAL if attempt.is_another else None
-    limits = (pages_left(settings.limits, manifests), settings.limits.max_pages_per_round or None)
+    limits = (situation.pages_left, settings.limits.max_pages_per_round or None)
     most_pages = min((limit for limit in limits if limit is not None), default=None)
     plan = plan_fetch(crawl.root, settings, manifests, situation, attempt, most_pages, requests_before)
     urls = min(situation.waiting, most_pages or situation.waiting)

@@ -1,11 +1,13 @@
 """Decides what a crawl does between two rounds: fetch, wait or end."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
+from ..transforms.directory.crawl_dir import Manifest
 from ..transforms.frontier.selection import NextRound
-from ..transforms.outcomes import Outcome
+from ..transforms.outcomes import IMPORTED, REQUESTED, Outcome
+from ..transforms.settings import Limits
 from .control import End
 
 LONGEST_WAIT = timedelta(seconds=60)
@@ -55,6 +57,15 @@ class Wait:
     """Wait for URLs that become due."""
 
     until: datetime
+
+
+def pages_left(limits: Limits, manifests: Sequence[Manifest]) -> int | None:
+    """Return the remaining visits under the limit of the crawl; None without a limit."""
+    if not limits.max_pages:
+        return None
+    requested = [m.counters for m in manifests if m.step == "fetch" and IMPORTED not in m.counters]
+    asked = sum(counters.get(outcome, 0) for counters in requested for outcome in REQUESTED)
+    return max(0, limits.max_pages - asked)
 
 
 def limit_reached(run: Run, is_stopped: bool, pages_left: int | None, checks_external: bool) -> str | None:

@@ -13,9 +13,9 @@ from ..transforms.frontier.due_pages import DuePages
 from ..transforms.frontier.excluded import Excluded, NotRequested
 from ..transforms.frontier.selection import NextRound, next_round
 from ..transforms.politeness.adopted import state_rows
-from ..transforms.settings import Limits, Politeness
+from ..transforms.settings import Settings, settings_digest
 from .control import End
-from .excluded_urls import count_excluded
+from .excluded_urls import count_excluded, excluded_urls
 from .held_hosts import Held, held_hosts
 from .next_action import LONGEST_WAIT, Outlook
 from .release_held import held_urls
@@ -27,6 +27,7 @@ class Situation:
 
     at: datetime
     waiting: int  # URLs in the frontier
+    pages_left: int | None  # under the limit of the crawl; 0: only external targets are requested
     held: Held
     blocks: Blocks
     excluded: Excluded | None
@@ -37,42 +38,38 @@ class Situation:
 
 def look(
     crawl: CrawlDir,
+    settings: Settings,
     manifests: Sequence[Manifest],
     step: Step,
     now: datetime,
-    settings_digest: str,
-    politeness: Politeness,
-    excluded: Excluded | None,
-    plans_revisits: bool,
-    only_external: bool,
+    pages_left: int | None,
 ) -> Situation:
-    """Return the situation before a round; leftovers are committed by a round even if no URL is due.
-
-    With `only_external`, no URL but external targets may be due: the limit of pages is reached.
-    """
+    """Return the situation before a round; leftovers are committed by a round even if no URL is due."""
+    digest, only_external = settings_digest(settings), pages_left == 0
+    excluded = excluded_urls(crawl, manifests, digest, settings.scope, settings.documents)
     leftovers = find_leftovers(crawl, attempts_prefix(step))
-    others = frozenset(m.round for m in manifests if m.step == "fetch" and m.settings_digest != settings_digest)
+    others = frozenset(m.round for m in manifests if m.step == "fetch" and m.settings_digest != digest)
     promised = list(state_rows(crawl.root, leftovers))
-    held = held_hosts(crawl.root, paths_of(manifests, "hosts"), promised, politeness, now, others)
+    held = held_hosts(crawl.root, paths_of(manifests, "hosts"), promised, settings.politeness, now, others)
     blocks = read_blocks(crawl)
     closed = NotRequested(blocks, excluded, only_external)
     batches = read_waiting(crawl.root, Waiting.of(manifests), ["host", "due_at", *closed.columns])
     coming = next_round(map(closed.without, batches), held.until, held.silent, now, LONGEST_WAIT)
     if leftovers.files:
         coming = NextRound(now, now)
-    planned_at = DuePages.of(crawl.root, manifests).first() if plans_revisits else None
+    planned_at = DuePages.of(crawl.root, manifests).first() if settings.recrawl.per_day else None
     outlook = Outlook(coming, planned_at, closed.blocked, closed.excluded, held.refused, only_external)
     waiting = sum(waiting_by_reason(crawl.root, manifests).values())
-    return Situation(now, waiting, held, blocks, excluded, leftovers, others, outlook)
+    return Situation(now, waiting, pages_left, held, blocks, excluded, leftovers, others, outlook)
 
 
-def with_counts(
-    end: End, crawl: CrawlDir, manifests: Sequence[Manifest], excluded: Excluded | None, limits: Limits
-) -> End:
+def with_counts(end: End, crawl: CrawlDir, settings: Settings) -> End:
     """Return an end with the numbers of URLs that are counted only then."""
+    manifests = crawl.manifests()
     if end.reason == "frontier_empty":
         return end._replace(held=len(held_urls(crawl, manifests)))
     if end.reason not in ("rounds", "max_pages"):
         return end
-    most = limits.max_pages if end.reason == "max_pages" else 0
-    return end._replace(excluded=count_excluded(crawl, manifests, excluded), max_pages=most)
+    excluded = excluded_urls(crawl, manifests, settings_digest(settings), settings.scope, settings.documents)
+    count = count_excluded(crawl, manifests, excluded)
+    return end._replace(excluded=count, max_pages=settings.limits.max_pages if end.reason == "max_pages" else 0)

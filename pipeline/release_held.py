@@ -27,7 +27,7 @@ from ..transforms.tables.table_files import open_parquet, read_table
 from ..transforms.traps.allow_list import compile_allow_list
 from ..transforms.traps.holds import Holds, TrappedHost
 from ..transforms.traps.novelty import unpack
-from ..transforms.traps.template_rows import State
+from ..transforms.traps.template_rows import REOPENED, State
 
 HELD_STATES = (State.TRAPPED.value, ALIAS)
 
@@ -78,7 +78,15 @@ def release_allowed_urls(crawl: CrawlDir, settings: Traps, settings_digest: str,
 
 
 def release_reopened_urls(crawl: CrawlDir, settings: Traps, settings_digest: str, now: datetime) -> int:
-    """Put the held URLs that match no trapped template any more into the frontier, and return their number."""
+    """Put the held URLs of the templates that the last update step reopened into the frontier; return their number.
+
+    The driver calls it after each update step, and at its start, for a program that was killed in between.
+    """
+    manifests = crawl.manifests()
+    step = next_step(manifests)
+    updated = [m for m in manifests if (m.step, m.round) == ("update", step.round - 1)]
+    if step.kind != "fetch" or not any(m.counters.get(REOPENED) for m in updated):
+        return 0
     holds = _current_holds(crawl, settings)
     return _release(crawl, settings_digest, now, [State.TRAPPED], lambda row: not holds(frontier_row(row, True)), True)
 

@@ -1,6 +1,7 @@
 """The update step of a round: its plan, and one attempt at it."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import partial
 
 from ..transforms.aliases.learned_rules import known_rules
@@ -20,6 +21,7 @@ from .add_revisits import plan_of
 from .attempt import Attempt, Engine, Fitted, OneMachine
 from .control import Observer
 from .fetch_round import TRAP_TABLES
+from .release_held import release_reopened_urls
 
 _SECONDS = 0.006  # of computing per page, roughly (benchmarks/README.md)
 
@@ -40,8 +42,8 @@ def update_round(
     observer: Observer,
     manifests: Sequence[Manifest],
     step: Step,
-) -> Manifest:
-    """Run the update step of a round and commit it."""
+) -> None:
+    """Run the update step of a round and commit it, then the held URLs that it frees."""
     attempt = Attempt(crawl, step)
     fetched = [file for m in manifests if (m.step, m.round) == ("fetch", step.round) for file in m.files]
     visits = [file for file in fetched if file.table == "visits"]
@@ -92,4 +94,4 @@ def update_round(
         settings_digest(settings), consumed=settled.consumed, counters=counters, settings=scope, memory=fitted.memory
     )
     observer.step_committed(manifest)
-    return manifest
+    release_reopened_urls(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))

@@ -24,6 +24,10 @@ ANY = "*"
 """The template of a row that all templates of a host share, or the start of that of a file extension."""
 
 
+REOPENED = "reopened"
+"""The counter, in the manifest of an update step, of templates that were trapped and are open again."""
+
+
 class Kind(StrEnum):
     """How the crawl discovered a URL."""
 

@@ -18,7 +18,7 @@ from ..tables.key_scan import Wanted, matching_rows
 from ..tables.schemas import TRAP_QUEUES, TRAP_SAMPLES, TRAPS, Row
 from ..tables.table_files import TableFile, TableWriter, open_parquet, read_table, statistics
 from .allow_list import compile_allow_list
-from .template_rows import State
+from .template_rows import REOPENED, State
 from .watch_host import queues_of, watch_host
 
 
@@ -67,10 +67,6 @@ class WatchFn(WriteFn):
         writer = TableWriter(self._root, table, self._round)
         writer.write_rows(rows, counts)
         return writer.close()
-
-
-REOPENED = "reopened"
-"""The counter of templates that were trapped and are open again."""
 
 
 def _originals(rows: pa.Table, column: str) -> dict[bytes, bytes]:
