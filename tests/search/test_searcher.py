@@ -62,7 +62,7 @@ def test_every_text_is_a_query(index, text):
 def test_pages_of_hits_are_parts_of_one_order(index):
     for text in ("a b", "site:h1.test", '"a b" c'):
         hits = index.search(text, limit=100).hits
-        pages = [index.search(text, limit=7, offset=offset).hits for offset in range(0, 84, 7)]
+        pages = [index.search(text, limit=12, offset=offset).hits for offset in range(0, 84, 12)]
         assert [hit for page in pages for hit in page] == hits
 
 
@@ -257,6 +257,53 @@ def test_weaker_matches_of_a_long_query_follow_where_more_are_asked_for(tmp_path
     newest = index.search(query, 100, order="date")
     assert (len(newest.hits), newest.weaker) == (12, 0)
     assert "weaker" not in as_json(index.search("w0", 100))
+
+
+def test_documents_with_common_words_alone_fill_a_list_that_asks_for_more(tmp_path):
+    texts = {
+        **{f"strong{number}": "the fog signal of a lighthouse" for number in range(3)},
+        **{f"common{number}": "the keeper" + " of birds" * number for number in range(14)},
+        "neither": "birds alone",
+        "excluded": "the museum of birds",
+    }
+    rows = [
+        {"url": f"http://{'b' if number % 2 else 'a'}.test/{name}", "text": text, "language": "en"}
+        for number, (name, text) in enumerate(texts.items())
+    ]
+    index = Index.open(indexed(tmp_path, rows))
+
+    def told(query, limit, **options):
+        found = index.search(query, limit, **options)
+        strong = sum("strong" in hit.url for hit in found.hits)
+        assert [hit.is_weaker for hit in found.hits] == [False] * strong + [True] * (len(found.hits) - strong)
+        assert not any("excluded" in hit.url or "neither" in hit.url for hit in found.hits)
+        return found.total, found.weaker, len(found.hits)
+
+    query = "the signal of lighthouse -museum"
+    assert told(query, 10) == (3, 0, 3)  # a first page never
+    assert told(query, 11) == (3, 14, 11)
+    assert told(query, 100) == (3, 14, 17)
+    assert told(f"{query} site:a.test", 100) == (2, 7, 9)
+    assert told(f"title:missing {query}", 100) == (0, 0, 0)
+    assert told("the xylophone", 100) == (0, 0, 0)  # nothing matches, so there is no list to be filled
+    assert told('the "fog signal" of -museum', 100) == told("+signal the of -museum", 100) == (3, 0, 3)
+    assert told("of signal -museum", 2) == (3, 0, 2)
+    assert told("NOT (the museum) signal of lighthouse", 100) == (3, 13, 16)
+    without_phrase = index.search('signal of "signal fog" -museum', 100)
+    assert (without_phrase.total, without_phrase.weaker) == (0, 16)
+    hits = index.search(query, 100, explain=True).hits
+    for hit in hits:
+        words = {part.text.strip('"') for part in hit.explanation.parts}
+        assert words == ({"the", "of"} if "common" in hit.url else {"signal", "lighthouse"}) or "common0" in hit.url
+        assert hit.score == pytest.approx(sum(part.score for part in hit.explanation.parts))
+    assert [hit.score for hit in hits[3:]] == sorted((hit.score for hit in hits[3:]), reverse=True)
+    shown, after = [], None
+    while after or not shown:
+        page = index.search(query, 11 if not after else 2, after=after)
+        shown += page.hits
+        after = page.next
+    assert [hit.url for hit in shown] == [hit.url for hit in hits]
+    assert index.search(query, 100, order="date").weaker == 0
 
 
 def test_few_that_match_enough_are_followed_by_others_on_the_first_page(tmp_path):
