@@ -160,7 +160,7 @@ class Naive:
         return sum(self.idf(word) for word in words)
 
     def search(self, text, limit=8):
-        """(score, URL) of all documents that match, best first; and the same of the weaker matches of a page of `limit`."""
+        """(score, URL) of all documents that match, best first; the same of the weaker matches of a page of `limit`."""
         query, is_text = self.parse(text), False
         found = self.ask(query, query.condition, query.least_score)
         if query.excludes and not found and not self.ask(query, query.wider):
