@@ -18,7 +18,7 @@ from ..index.names import Named, named, words_of_names
 from ..index.patterns import is_pattern
 from ..index.postings import Unit
 from ..index.pruning import Weighted
-from ..index.scored import Scored
+from ..index.scored import NOTHING, Scored
 from ..index.segments import Corpus, Mask
 from ..query.conditions import Condition, Query
 from ..query.parse import parse
@@ -178,7 +178,8 @@ class Answers:
         if not words:
             return answer
         parsed = answer.parsed._replace(words=(*answer.parsed.words, *words), times=filling.times)
-        scored = {**self._of_common(words, deadline), **answer.terms.scored}
+        common = read_up_to(MAX_COMMON_POSTINGS, words, lambda units: self._corpus.scored(units, deadline))
+        scored = {**common, **answer.terms.scored}
         terms = answer.terms._replace(scored=scored)
         scoring = _scoring(parsed, terms)
         rest = self._shown(filling.condition if answer.total else filling.wider, scored, scoring, now) & ~answer.shown
@@ -196,14 +197,6 @@ class Answers:
             has_more=known + filled - before > len(candidates),
             filling=parsed,
         )
-
-    def _of_common(self, words: Sequence[str], deadline: Deadline) -> dict[Unit, Scored]:
-        """The scored postings of common words; of those after the first MAX_COMMON_POSTINGS, none."""
-        found: dict[Unit, Scored] = {}
-        for word in words:
-            is_read = sum(len(scored.scores) for scored in found.values()) < MAX_COMMON_POSTINGS
-            found |= self._corpus.scored([word], deadline) if is_read else {word: self._corpus.any_of([])}
-        return found
 
     def _best(
         self,
@@ -294,6 +287,17 @@ class Answers:
         scores = np.empty(len(docs))
         scores[ascending] = pruning.scores_of(scoring, docs[ascending])
         return scores
+
+
+def read_up_to(
+    most: int, words: Sequence[str], read: Callable[[Sequence[str]], Mapping[Unit, Scored]]
+) -> dict[Unit, Scored]:
+    """The scored postings of words; after `most` postings no further word is read, and it has none."""
+    found: dict[Unit, Scored] = {}
+    for word in words:
+        is_read = sum(len(of_word.scores) for of_word in found.values()) < most
+        found |= read([word]) if is_read else {word: NOTHING}
+    return found
 
 
 def _scoring(parsed: Query, terms: Terms) -> list[Weighted]:

@@ -4,13 +4,17 @@ import doctest
 import random
 from datetime import UTC, datetime
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamtrawl.search.answers import shorter
+from beamtrawl.search.answers.answer import read_up_to
 from beamtrawl.search.index import postings
+from beamtrawl.search.index.postings import Postings
+from beamtrawl.search.index.scored import scored
 from beamtrawl.search.results import beginnings, snippets, title_endings
 from beamtrawl.search.results.hits import as_json
 from beamtrawl.search.searcher import Index
@@ -297,13 +301,45 @@ def test_documents_with_common_words_alone_fill_a_list_that_asks_for_more(tmp_pa
         assert words == ({"the", "of"} if "common" in hit.url else {"signal", "lighthouse"}) or "common0" in hit.url
         assert hit.score == pytest.approx(sum(part.score for part in hit.explanation.parts))
     assert [hit.score for hit in hits[3:]] == sorted((hit.score for hit in hits[3:]), reverse=True)
+    assert [hit.url for hit in pages_of(index, query)] == [hit.url for hit in hits]
+    assert index.search(query, 100, order="date").weaker == 0
+
+
+def pages_of(index, query):
+    """The hits of eleven and then of two at a time."""
     shown, after = [], None
     while after or not shown:
-        page = index.search(query, 11 if not after else 2, after=after)
+        page = index.search(query, 2 if after else 11, after=after)
         shown += page.hits
         after = page.next
-    assert [hit.url for hit in shown] == [hit.url for hit in hits]
-    assert index.search(query, 100, order="date").weaker == 0
+    return shown
+
+
+def test_a_place_among_the_last_is_none_among_weaker_matches_of_lower_scores(tmp_path):
+    rows = [{"title": "", "text": "signal" + " rock" * 400}] * 6 + [{"title": "Of", "text": ""}] * 8
+    rows += [{"title": "", "text": "rock"}] * 26
+    rows = [row | {"url": f"http://a.test/{number:02}", "language": "en"} for number, row in enumerate(rows)]
+    index = Index.open(indexed(tmp_path, rows))
+    query = 'signal of of of "signal fog"'
+    hits = index.search(query, 100).hits
+    assert [hit.url[-2:] for hit in hits] == [f"{number:02}" for number in range(14)]
+    assert hits[5].score < hits[6].score
+    assert pages_of(index, query) == hits
+
+
+def test_common_words_are_read_until_there_are_enough_postings():
+    sizes, read = {"the": 5, "of": 4, "to": 3}, []
+
+    def read_word(words):
+        read.extend(words)
+        docs = np.arange(sizes[words[0]], dtype=np.int32)
+        return {words[0]: scored(Postings(docs, {}), np.ones(len(docs), np.float32), 10)}
+
+    for most, count in ((1, 1), (5, 1), (6, 2), (9, 2), (10, 3), (100, 3)):
+        read.clear()
+        found = read_up_to(most, list(sizes), read_word)
+        assert read == list(sizes)[:count]
+        assert [len(of.scores) for of in found.values()] == [size * (word in read) for word, size in sizes.items()]
 
 
 def test_few_that_match_enough_are_followed_by_others_on_the_first_page(tmp_path):
