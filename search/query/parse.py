@@ -20,8 +20,8 @@ phrases.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from ...transforms.indexing.analysis import (
     STOP_WORDS,
@@ -53,17 +53,21 @@ _MAX_STOP_WORDS = 2  # beside one word, to be a phrase with it
 _SHORTENED = re.compile(r"\W*\w+(?:['’]\w+)+\W*")  # don't, crawler's: the analysis splits them, but they are one word
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 
+_Part = TypeVar("_Part")
+
 
 def parse(
     text: str,
     morphemes: Callable[[str], Sequence[str]] = lambda text: (),
     is_text: bool = False,
     facts: frozenset[str] = frozenset(),
+    keeps_common: bool = False,
 ) -> Query:
     """The query in a text; any text is a query.
 
     `morphemes` gives further terms of a word, for documents in Korean (`transforms/indexing/korean.py`). With `is_text`
-    nothing but filters is read as query language. `facts` are the names of the facts that the documents have.
+    nothing but filters is read as query language. `facts` are the names of the facts that the documents have. With
+    `keeps_common`, common words are searched for beside others, too.
 
     >>> query = parse('fast "full text" -odd site:a.org')
     >>> query.words, query.phrases
@@ -73,10 +77,10 @@ def parse(
     """
     text = text.encode(errors="replace").decode()  # a command-line argument that is not UTF-8 has lone surrogates
     parts = as_text(text, facts) if is_text else lexemes(text, facts)
-    parser = _Parser(parts, morphemes)
+    parser = _Parser(parts, morphemes, keeps_common=keeps_common)
     condition = parser.query()
     times = Counter(parser.words)
-    words = (tuple(word for word in times if word not in STOP_WORDS) or tuple(times))[:MAX_TERMS]
+    words = tuple(_without_common({word: word in STOP_WORDS for word in times}, keeps_common))
     phrases = tuple(dict.fromkeys(parser.phrases)) or tuple(_with_stop_words(parser.in_order, words))
     times_of_words = {word: times[word] for word in words}
     has_tones = _VIETNAMESE.search("".join(words)) is not None
@@ -84,7 +88,7 @@ def parse(
         words,
         phrases,
         condition,
-        _Parser(parts, morphemes, requires_phrases=False).query() if parser.is_mixed else condition,
+        _Parser(parts, morphemes, False, keeps_common).query() if parser.is_mixed else condition,
         times_of_words,
         _exact_forms(words, MAX_TERMS if has_tones else _MAX_EXACT),
         () if parser.is_long else tuple(dict.fromkeys(pair for _, pair in pairs(parser.in_order))),
@@ -117,10 +121,15 @@ class _Parser:
     """Parses the lexemes by recursive descent, and collects the words and phrases that are scored."""
 
     def __init__(
-        self, lexemes: Lexemes, morphemes: Callable[[str], Sequence[str]], requires_phrases: bool = True
+        self,
+        lexemes: Lexemes,
+        morphemes: Callable[[str], Sequence[str]],
+        requires_phrases: bool = True,
+        keeps_common: bool = False,
     ) -> None:
         self._lexemes, self.is_long = lexemes
         self._requires_phrases = requires_phrases and not self.is_long
+        self._keeps_common = keeps_common
         self._morphemes = morphemes
         self._next = 0
         self.words: list[str] = []
@@ -152,7 +161,8 @@ class _Parser:
             elif part is not None:
                 must.append(part)
         if not any(_requires(part, (Word, Phrase)) for part in must):
-            if may := _without_stop_words(may):
+            is_common = {part: isinstance(part, Word) and part.term in STOP_WORDS for part in may}
+            if may := _without_common(is_common, self._keeps_common and scores):
                 must.append(may[0] if len(may) == 1 else AnyOf(tuple(may)))
             elif not any(_requires(part, (Filter, Fact)) for part in must):
                 return AnyOf(())  # exclusions alone match nothing
@@ -269,8 +279,7 @@ def _requires(condition: Condition, kinds: tuple[type, ...]) -> bool:
     return isinstance(condition, kinds)
 
 
-def _without_stop_words(parts: list[Condition]) -> list[Condition]:
-    """The distinct parts without stop words, or all if there are only stop words."""
-    parts = list(dict.fromkeys(parts))
-    content = [part for part in parts if not (isinstance(part, Word) and part.term in STOP_WORDS)]
-    return (content or parts)[:MAX_TERMS]
+def _without_common(is_common: Mapping[_Part, bool], keeps: bool) -> list[_Part]:
+    """The parts that are no common words, or all if there are no others; if it `keeps` common words, they follow."""
+    content = [part for part in is_common if not is_common[part]] or list(is_common)
+    return (sorted(is_common, key=is_common.__getitem__) if keeps else content)[:MAX_TERMS]

@@ -12,12 +12,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...transforms.indexing.analysis import CJK, UNSEEN, clusters, is_inside_cluster, is_overlapping, is_unspaced
+from ...transforms.indexing.analysis import (
+    CJK,
+    JOINERS,
+    UNSEEN,
+    clusters,
+    is_inside_cluster,
+    is_overlapping,
+    is_unspaced,
+)
 
 MAX_ENDING = 10
 """The most letters of a Korean word before and after a match that are marked with it."""
 
 IN_CJK = re.compile(f"[{CJK}]")
+_VIRAMA = re.compile("[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d3b\u0d3c\u0d4d\u0dca]")
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 
 Match = tuple[int, int, str]
@@ -244,6 +253,13 @@ def _spellings(letter: str) -> str:
 def _parts_of(folded: str, begin: int, end: int, probe: Probe) -> list[Match]:
     """The matches of a form that is not one word of `Text.words` in a part of a folded text."""
     form, word = probe.beginning, probe.endings[""]
+    if _VIRAMA.search(form):
+        return [
+            (match.start(), match.end(), word)
+            for match in _with_joiners(form).finditer(folded, begin, end)
+            if not _is_letter(folded[match.start() - 1 : match.start()])
+            if not _is_letter(folded[match.end() : match.end() + 1])
+        ]
     length, places = len(form), []
     start = folded.find(form, begin, end)
     while start >= 0:
@@ -259,6 +275,12 @@ def _parts_of(folded: str, begin: int, end: int, probe: Probe) -> list[Match]:
         if not start or not _is_letter(folded[start - 1])
         if not _is_letter(folded[start + length : start + length + 1])
     ]
+
+
+@functools.lru_cache(1_000)
+def _with_joiners(form: str) -> re.Pattern[str]:
+    """What matches a form in a folded text that may have joiners beside viramas."""
+    return re.compile(_VIRAMA.sub(rf"{JOINERS}?\g<0>{JOINERS}?", form))
 
 
 def _is_letter(character: str) -> bool:

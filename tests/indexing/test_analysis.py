@@ -39,6 +39,12 @@ CASES = [  # text, terms separated by spaces
     ("cafe\u0301 café", "café café"),
     ("co\u00adoperate", "cooperate"),
     ("हिन्दी में", "हिन्दी में"),
+    ("\u0dc1\u0dca\u200d\u0dbb\u0dd3", "\u0dc1\u0dca\u0dbb\u0dd3"),  # Sri, with a joiner, which some leave out
+    ("\u09b0\u200d\u09cd\u09af\u09be\u09ac_x\u200cy", "\u09b0\u09cd\u09af\u09be\u09ac xy"),  # a Bengali rab
+    (
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u0647\u200d",
+        "\u0645\u06cc \u062e\u0648\u0627\u0647\u0645 \u0647",
+    ),
     ("ภาษาไทย", "ภาษา ษาไท ไทย"),
     ("น้ำ", "น้ำ"),
     ("น\u0e49\u0e4d\u0e32 น\u0e4d\u0e49\u0e32", "น้ำ น้ำ"),  # am in two parts, around the tone or behind it

@@ -148,3 +148,10 @@ def test_snippets_begin_and_end_with_whole_clusters():
     for width in range(40, 60):
         shown = str(snippet(searchable(text), prepared({}), width)).removesuffix(" …")
         assert "".join(clusters(shown)) == shown and shown.endswith(("กำ", "กิ่", "กี้"))
+
+
+def test_forms_match_with_joiners_beside_a_virama_and_without():
+    form = "\u0dc1\u0dca\u0dbb\u0dd3"
+    text = f"{form} \u0dc1\u0dca\u200d\u0dbb\u0dd3 \u0dc1\u200c\u0dca\u0dbb\u0dd3, {form}\u0d9a \u0dc1\u0dca\u0d9a"
+    matches = matches_of(Text(text), prepared({form: "sri"}).probes, 0, len(text))
+    assert matches == [(0, 4, "sri"), (5, 10, "sri"), (11, 16, "sri")]

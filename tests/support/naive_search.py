@@ -6,6 +6,7 @@ import math
 from beamtrawl.search.query.conditions import AllOf, AnyOf, Filter, Not, Phrase, Word
 from beamtrawl.search.query.lexemes import day
 from beamtrawl.search.query.parse import parse
+from beamtrawl.search.searcher import UNFILLED
 from beamtrawl.transforms.indexing.analysis import identifiers, is_name, name, pairs, tokens, word_class, words_of
 from beamtrawl.transforms.indexing.korean import ANALYSED
 from beamtrawl.transforms.indexing.term_forms import stemmed_as
@@ -158,16 +159,25 @@ class Naive:
     def sum_of_idf(self, words):
         return sum(self.idf(word) for word in words)
 
-    def search(self, text):
-        """(score, URL) of all documents that match, best first; and the same of weaker matches."""
-        query = self.parse(text)
+    def search(self, text, limit=8):
+        """(score, URL) of all documents that match, best first; the same of the weaker matches of a page of `limit`."""
+        query, is_text = self.parse(text), False
         found = self.ask(query, query.condition, query.least_score)
         if query.excludes and not found and not self.ask(query, query.wider):
             plain = self.parse(text, is_text=True)
             if found := self.ask(plain, plain.condition, plain.least_score):
-                query = plain
-        wider = self.ask(query, query.condition if found else query.wider)
-        return found, [pair for pair in wider if pair not in found]
+                query, is_text = plain, True
+        known = self.ask(query, query.condition if found else query.wider)
+        weaker = [pair for pair in known if pair not in found]
+        if limit > UNFILLED and 0 < len(known) <= limit:
+            filling = self.parse(text, is_text=is_text, keeps_common=True)
+            common = [word for word in filling.words if word not in query.words]
+            query = query._replace(words=(*query.words, *common), times=filling.times)
+            urls = {url for _, url in known}
+            weaker += [
+                pair for pair in self.ask(query, filling.condition if found else filling.wider) if pair[1] not in urls
+            ]
+        return found, weaker
 
     def ask(self, query, condition, least_score=0.0):
         of_all = self.sum_of_idf({word for name in query.names for word in words_of(name)})

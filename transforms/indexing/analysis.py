@@ -46,6 +46,9 @@ dictionary finds (Unicode Standard Annex 14, class SA), and those that break lin
 UNSEEN = "[\u200b-\u200d\u2060]"
 """What some write between the letters or words of UNSPACED scripts and some do not, as a regular expression."""
 
+JOINERS = "[\u200c\u200d]"
+"""Zero-width joiner and non-joiner, which some write beside a virama and some do not, as a regular expression."""
+
 STOP_WORDS = frozenset(
     """
     a about after all also an and any are as at be been but by can could d did do does for from had has have
@@ -97,6 +100,7 @@ _VIRAMA = "\u1039\u17d2\u1a60\u1b44\ua9c0"  # joins the letter that follows
 _CLUSTER = re.compile(rf"(?s:[{_BEFORE}]{{0,2}}.(?:(?<=[{_VIRAMA}])\w|[{_MARKS}{_AFTER}]){{0,29}})")
 _INSIDE_CLUSTER = re.compile(rf"(?s:(?<=[{_BEFORE}{_VIRAMA}])\w|[{_MARKS}{_AFTER}])")
 _SPLIT_AM = re.compile("([\u0e4d\u0ecd])([\u0e48-\u0e4b\u0ec8-\u0ecb]?)([\u0e32\u0eb2])")
+_JOINED = re.compile(f"(?<![\u0600-\u08ff]){JOINERS}|\u200d")  # in Arabic script, words end at a non-joiner
 # The same, each anchored at its first character that is no letter: a search for one byte takes a fraction of the time.
 _OF_SPECIAL = [
     re.compile(rb"\+\+(?<=[cfg]..)(?<![a-z0-9]...)", re.IGNORECASE | re.DOTALL),
@@ -226,6 +230,8 @@ def terms_of_piece(piece: str) -> tuple[list[str], list[tuple[int, str]]]:
     if piece.isascii() and piece.isalnum():
         return [piece[:MAX_TERM_LENGTH]], []
     folded = unicodedata.normalize("NFKC", piece).casefold().replace("\u00ad", "")  # a soft hyphen is inside a word
+    if "\u200d" in folded or "\u200c" in folded:
+        folded = _JOINED.sub("", folded)
     if "_" not in folded:
         return _terms(folded), []
     folded = folded.replace("_\u200b", "_")  # a place for a line break
