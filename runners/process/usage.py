@@ -39,7 +39,7 @@ def used() -> int | None:
 class Peak:
     """Watches the memory inside `with`: `bytes` is the largest that was seen, None if it is not known.
 
-    From the largest resident size, what processes share is taken away once, as it was when proportional sizes were read.
+    What processes share is taken from their resident sizes, as it was when their proportional sizes were read last.
     """
 
     def __init__(self) -> None:
