@@ -28,6 +28,7 @@ from beamtrawl.pipeline.control import StopSignal
 from beamtrawl.pipeline.crawl import run_crawl
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.runners.process.garbage import collect_rarely
 from beamtrawl.transforms import urls
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, iso
 from beamtrawl.transforms.settings import Scope, Settings
@@ -116,6 +117,7 @@ def main() -> None:
     parser.add_argument("directories", nargs="*", metavar="DIRECTORY")
     parser.add_argument("--pages", type=int, default=1000, metavar="N")
     arguments = parser.parse_args()
+    collect_rarely()  # as the program does
     pages = list(
         read_pages(arguments.directories, arguments.pages) if arguments.directories else made_up(arguments.pages)
     )

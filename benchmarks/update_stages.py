@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from links import Page, update
 from main_text import files
 
+from beamtrawl.runners.process.garbage import collect_rarely
 from beamtrawl.transforms import urls
 from beamtrawl.transforms.documents.found_links import links_column
 from beamtrawl.transforms.documents.page_yield import yield_rows
@@ -148,6 +149,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=60, metavar="N")
     parser.add_argument("--json", action="store_true", help="print the figures as one line of JSON at the end")
     arguments = parser.parse_args()
+    collect_rarely()  # as the program does
     pages = [
         Page(urls.canonicalize(f"http://site-{number}.test/{file.relative_to(folder).as_posix()}") or "", body, [])
         for number, folder in enumerate(arguments.directories)

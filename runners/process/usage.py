@@ -13,7 +13,7 @@ from .cgroups import folders
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 _TICK_S = 0.2
 _PIECE = 1 << 16  # bytes; the kernel may give less at once
-_GROWN = 1.02  # of the largest resident size; from there on, the proportional one is read, which takes longer
+_GROWN = 1.1  # of the resident size at which the proportional one, which the kernel counts page by page, was read last
 _NAMES = (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes"))
 
 
@@ -37,11 +37,14 @@ def used() -> int | None:
 
 
 class Peak:
-    """Watches the memory inside `with`: `bytes` is the largest that was seen, None if it is not known."""
+    """Watches the memory inside `with`: `bytes` is the largest that was seen, None if it is not known.
+
+    What processes share is taken from their resident sizes, as it was when their proportional sizes were read last.
+    """
 
     def __init__(self) -> None:
         self.bytes: int | None = None
-        self._highest, self._ended = 0, threading.Event()
+        self._read_at, self._shared, self._ended = 0, 0, threading.Event()
         self._thread = threading.Thread(target=self._watch, name="memory", daemon=True)
 
     def __enter__(self) -> "Peak":
@@ -65,9 +68,9 @@ class Peak:
     def _look(self) -> None:
         with contextlib.suppress(OSError, ValueError):
             resident = _sum(_resident)
-            if resident > _GROWN * self._highest:
-                self._highest = resident
-                self.bytes = max(self.bytes or 0, used() or 0) or None
+            if resident > _GROWN * self._read_at:
+                self._read_at, self._shared = resident, resident - _sum(_proportional)
+            self.bytes = max(self.bytes or 0, resident - self._shared)
 
 
 def _sum(size: Callable[[int], int]) -> int:

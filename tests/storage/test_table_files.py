@@ -169,7 +169,7 @@ def _footers():
 
 
 def test_only_columns_whose_values_repeat_have_a_dictionary(tmp_path):
-    writer = TableWriter(str(tmp_path), "urls", 1, repeated=REPEATED)
+    writer = TableWriter(str(tmp_path), "urls", 1)
     writer.write_rows([sample(TABLES["urls"])])
     file = writer.close()
     with open_parquet(str(tmp_path), file.path) as opened:

@@ -24,11 +24,13 @@ from ..tables.batches import Batch, split
 from ..tables.bloom import shard
 from ..tables.key_scan import Wanted
 from ..tables.schemas import FRONTIER, FRONTIER_LEFT, REVISITS, URLS, Row
-from ..tables.table_files import TableWriter, open_parquet, statistics
+from ..tables.table_files import TableFile, TableWriter, open_parquet, statistics
 from ..traps.allow_list import compile_allow_list
 from ..traps.holds import Holds, QueueName, count_held, count_waiting, hold
 from .due_pages import write_due_pages
 from .files import write_frontier
+from .link_targets import discovered_tables
+from .new_urls import separate
 from .revisit_plan import Bucket, Plan, add_observed, page_rows, plan_visits, read_observed
 from .url_states import advance
 
@@ -87,8 +89,14 @@ class AdvanceFn(WriteFn):
         self._known, self._secret, self._max_depth = known, secret, max_depth
 
     def process(self, partition: Partition, judged: list[Row], trapped: list[tuple]) -> Iterator[TaggedOutput]:
-        rows = {side.name: side.table(partition[1]).to_pylist() for side in self.sides()}
-        rules = self._in_force.after(judged).rules
+        tables = {side.name: side.table(partition[1]) for side in self.sides()}
+        rules, holds = self._in_force.after(judged).rules, Holds(trapped, compile_allow_list(self._traps.allow))
+        known = [tables[name] for name in ("facts", "earlier", "frontier")]
+        candidates = tables["candidates"] if self._follows else CANDIDATES.empty_table()
+        new, tables["candidates"] = separate(candidates, known, {*rules.hosts, *holds.hosts})
+        rows = {name: table.to_pylist() for name, table in tables.items()}
+        new_urls, new_frontier = discovered_tables(new, self._round)
+        del tables, known, candidates, new
         sample = Sample(self._secret, self._known.counts)
         urls, following = advance(
             **rows,
@@ -101,7 +109,6 @@ class AdvanceFn(WriteFn):
             follows=self._follows,
         )
         yield from self.aliases.if_any(list(sample.taken.items()))
-        holds = Holds(trapped, compile_allow_list(self._traps.allow))
         urls, kept = hold(urls, following, rows["earlier"], holds, self._round)
         if self._plan is not None:
             hosts = read_observed(self._root, self._plan.hosts, {fact["host"] for fact in rows["facts"]})
@@ -112,14 +119,9 @@ class AdvanceFn(WriteFn):
             yield from self.pages.if_any(list(planned.pages.items()))
             yield from self.observed.if_any(list(planned.hosts.items()))
         written, left = changes(rows["frontier"], kept)
-        if urls:
-            writer = TableWriter(self._root, "urls", self._round)
-            writer.write_rows(urls, Counter(row["state"] for row in urls))
-            yield self.files.once(writer.close())
-        if written:
-            table = pa.Table.from_pylist(written, schema=FRONTIER)
-            numbers = [shard(row["host"], self._shards) for row in written] if self._shards > 1 else [0] * len(written)
-            yield from self.written.split_by(table, numbers)
+        yield from self.files.if_any(self._write_urls(_with(new_urls, urls)))
+        added = _with(new_frontier, written)
+        yield from self.written.split_by(added, _shards(added["host"], self._shards))
         if left:
             rows_left = [row | {"round": self._round} for row in left]
             yield self.left.once(pa.Table.from_pylist(rows_left, schema=FRONTIER_LEFT))
@@ -129,6 +131,22 @@ class AdvanceFn(WriteFn):
             held = count_held(changes(following, kept).left, holds)
             names = sorted(waiting.keys() | held.keys())
             yield from self.queues.if_any([(name, (waiting[name], held[name])) for name in names])
+
+    def _write_urls(self, urls: pa.Table) -> TableFile | None:
+        writer = TableWriter(self._root, "urls", self._round)
+        writer.write(urls.sort_by("url_key"), Counter(urls["state"].to_pylist()))
+        return writer.close()
+
+
+def _with(table: pa.Table, rows: list[Row]) -> pa.Table:
+    """A table with further rows."""
+    return pa.concat_tables([table, pa.Table.from_pylist(rows, schema=table.schema)])
+
+
+def _shards(hosts: pa.ChunkedArray, count: int) -> np.ndarray:
+    """The shard of each host."""
+    encoded = hosts.combine_chunks().dictionary_encode()
+    return np.array([shard(host, count) for host in encoded.dictionary.to_pylist()], np.int64)[encoded.indices]
 
 
 class WriteFrontierFn(WriteFn):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..tables.schemas import FRONTIER
-from ..tables.table_files import REPEATED, TableFile, TableWriter
+from ..tables.table_files import TableFile, TableWriter
 
 ORDER = (("host", "ascending"), ("depth", "ascending"), ("priority", "descending"), ("url", "ascending"))
 """Sort keys of the rows of a file: within a host, as `selection.order`."""
@@ -21,7 +21,7 @@ _STATISTICS = ("host", "due_at")
 
 def frontier_writer(root: str, round_: int, stem: str = "part") -> TableWriter:
     """A writer of a frontier file; its batches must be sorted by `ORDER`."""
-    return TableWriter(root, "frontier", round_, stem, ORDER, _STATISTICS, REPEATED)
+    return TableWriter(root, "frontier", round_, stem, ORDER, _STATISTICS)
 
 
 def write_frontier(

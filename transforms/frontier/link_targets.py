@@ -1,9 +1,12 @@
 """What a link changes for its target: it is new, it is found again, or its earlier visit gets another chance."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from ..tables.schemas import Row
+import pyarrow as pa
+
+from ..tables.schemas import FRONTIER, URLS, Row
 from ..tables.sitemap_terms import rank, unite
+from ..tables.table_files import conform
 from ..traps.discovery import from_elsewhere
 from ..traps.template_rows import State
 from ..urls.canonical import neatness
@@ -16,28 +19,35 @@ _COUNTED = ("fetches", "changes")  # columns of urls about earlier visits
 _OF_BOTH = ("url", "depth", "redirects", "foreign", "kind", "sitemap")  # columns of urls and of the frontier
 _WAY = ("depth", "redirects")
 
+# Columns of urls and of the frontier, each with that of the candidate from which a new URL has it; and those that are
+# the same for all new URLs.
+_SHARED = {name: name for name in ("url_key", "url", "host", "depth", "kind", "sitemap", "redirects", "foreign")}
+_URL = _SHARED | {"score": "score", "discovered_from": "referrer", "sitemap_lastmod": "sitemap_lastmod"}
+_WAITS = _SHARED | {"priority": "score", "referrer": "referrer", "links_without_news": "links_without_news"}
+_NEW_URL: Row = {"state": "due", "fetches": 0, "failures": 0, "changes": 0}
+_NEW_WAITS: Row = {"reason": "new", "failures": 0}
+
 
 def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
     """(row of urls, row of the frontier) of a newly discovered URL."""
-    kept = ("url_key", "url", "host", "depth", "kind", "sitemap", "redirects", "foreign")
-    shared = {name: candidate[name] for name in kept} | {"discovered_round": round_}
-    url = shared | {
-        "state": "due",
-        "score": candidate["score"],
-        "discovered_from": candidate["referrer"],
-        "fetches": 0,
-        "failures": 0,
-        "changes": 0,
-        "sitemap_lastmod": candidate["sitemap_lastmod"],
-    }
-    frontier = shared | {
-        "priority": candidate["score"],
-        "reason": "new",
-        "referrer": candidate["referrer"],
-        "failures": 0,
-        "links_without_news": candidate["links_without_news"],
-    }
-    return url, frontier
+    url = {name: candidate[source] for name, source in _URL.items()}
+    waits = {name: candidate[source] for name, source in _WAITS.items()}
+    found = {"discovered_round": round_}
+    return url | _NEW_URL | found, waits | _NEW_WAITS | found
+
+
+def discovered_tables(candidates: pa.Table, round_: int) -> tuple[pa.Table, pa.Table]:
+    """`discovered` of a table of CANDIDATES: (URLS, FRONTIER)."""
+    found = {"discovered_round": round_}
+    urls = _renamed(candidates, _URL, _NEW_URL | found | {"round": round_}, URLS)
+    return urls, _renamed(candidates, _WAITS, _NEW_WAITS | found, FRONTIER)
+
+
+def _renamed(table: pa.Table, names: Mapping[str, str], values: Row, schema: pa.Schema) -> pa.Table:
+    columns = {name: table[source] for name, source in names.items()}
+    scalars = {name: pa.scalar(value, schema.field(name).type) for name, value in values.items()}
+    columns |= {name: pa.repeat(scalar, table.num_rows) for name, scalar in scalars.items()}
+    return conform(pa.table(columns), schema)
 
 
 def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:

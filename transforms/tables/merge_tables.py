@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from ..memory.bounds import CompactLoad
 from .layouts import LAYOUTS, Layout, arrange
 from .schemas import TABLES
-from .table_files import REPEATED, TableFile, TableWriter, conform, open_parquet, present, statistics
+from .table_files import TableFile, TableWriter, conform, open_parquet, present, statistics
 
 RANGE_ROWS = 500_000
 """Rows that are sorted at a time, about; they become one file."""
@@ -90,7 +90,7 @@ def write_arranged(root: str, table: str, round_: int, rows: pa.Table) -> list[T
     layout = LAYOUTS[table]
     rows = arrange(conform(rows, TABLES[table]), layout)
     order = [(name, "ascending") for name in layout.order]
-    writer = TableWriter(root, table, round_, "merged", order, (*layout.order, *layout.others), REPEATED)
+    writer = TableWriter(root, table, round_, "merged", order, (*layout.order, *layout.others))
     for start in range(0, rows.num_rows, layout.group_rows):
         group = rows.slice(start, layout.group_rows)
         writer.write(group, _counts(group, _COUNTED.get(table)))

@@ -34,7 +34,10 @@ REPEATED = (
     "failures",
     "body",
 )
-"""Columns whose values repeat within a row group. A dictionary for another column is a second page to read."""
+"""Columns whose values repeat within a row group.
+
+A dictionary for another column is a second page to read, and takes longer to make than the values to write.
+"""
 
 
 class TableFile(NamedTuple):
@@ -77,7 +80,7 @@ class TableWriter:
 
     Rows are dicts or Arrow tables with the columns of the schema. `close` returns the file, or None if
     nothing was written. Each batch becomes a row group and should have its size. `statistics` names the columns that
-    have them; None: all. `repeated` names the columns that are encoded with a dictionary; None: all.
+    have them; None: all.
     """
 
     def __init__(
@@ -88,14 +91,12 @@ class TableWriter:
         stem: str = "part",
         order: Sequence[tuple[str, str]] = (),
         statistics: Sequence[str] | None = None,
-        repeated: Sequence[str] | None = None,
     ) -> None:
         """`order`: the sort keys of the rows, as for `pyarrow.Table.sort_by`; the file's metadata holds them."""
         self.table = table
         self._order = order
         self._statistics = True if statistics is None else list(statistics)
         self.schema = TABLES[table]
-        self._dictionary = True if repeated is None else [name for name in repeated if name in self.schema.names]
         self.path = new_path(table, round_, stem)
         self._root = root
         self._sink: filesystem.Sink | None = None
@@ -116,7 +117,7 @@ class TableWriter:
                 sorting_columns=sorting,
                 write_statistics=self._statistics,
                 **_bloom_filters(self.table, batch.num_rows),
-                use_dictionary=self._dictionary,
+                use_dictionary=[name for name in REPEATED if name in self.schema.names],
                 data_page_version="2.0",  # keeps what zstd does not shorten, such as keys, uncompressed
                 write_page_checksum=True,
             )
