@@ -4,8 +4,9 @@
 
 DIR is a crawl. A query is the text of links to a section of an indexed page (`page#id`) that leads to no other section
 and no other page, asked for as it is. The page is to be among the first three hits, and that hit is to lead to the
-section (`section_url`). Each is asked twice: as the crawl is, and with the text hidden wherever it names this section.
-Results are by host.
+section (`section_url`). A second figure also counts the queries for which another page with a heading of that name is
+among the first three: whoever asks for "For developers" may mean either. Each is asked twice: as the crawl is, and with
+the text hidden wherever it names this section. Results are by host.
 """
 
 import argparse
@@ -26,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from beamtrawl.search.index.segment import Segment
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.indexing import analysis
 from beamtrawl.transforms.ranking.anchors import count_anchors
 from beamtrawl.transforms.ranking.endorsements import Pages
 from beamtrawl.transforms.ranking.pagerank import distinct, pagerank
@@ -59,15 +61,33 @@ def items_of(counted: pa.Table, pages: Pages, askable: set[str], most: int) -> l
     ]
 
 
-def judge(name: str, index: Index, items: Sequence[Item], shows_misses: bool) -> None:
+class Headings:
+    """The pages that have a heading, by its words."""
+
+    def __init__(self, documents: pa.Table) -> None:
+        self._having: dict[str, set[str]] = {}
+        for batch in documents.select(["url", "text", "sections"]).to_batches(max_chunksize=1_000):
+            for row in batch.to_pylist():
+                for section in row["sections"] or ():
+                    heading = row["text"][section["offset"] :][: section["length"]]
+                    if name := analysis.name(analysis.tokens(heading)):
+                        self._having.setdefault(name, set()).add(row["url"])
+
+    def having(self, text: str) -> set[str]:
+        """The URLs of the pages with a heading of these words, stop words aside."""
+        return self._having.get(analysis.name(analysis.tokens(text)) or "", set())
+
+
+def judge(name: str, index: Index, items: Sequence[Item], headings: Headings, shows_misses: bool) -> None:
     """Ask for each item, and print by host how often its page and its section are found."""
-    asked, pages, first, sections = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    asked, pages, first, sections, alike = (Counter[str]() for _ in range(5))
     for item in items:
         hits = index.search(item.anchor).hits[:FIRST]
         hit = next((hit for hit in hits if hit.url == item.url), None)
         of = host(item.url)
         asked[of] += 1
         pages[of] += hit is not None
+        alike[of] += not {item.url, *headings.having(item.anchor)}.isdisjoint(hit.url for hit in hits)
         first[of] += bool(hits) and hits[0].url == item.url
         is_right = hit is not None and hit.section_url == url_of(item.url, item.fragment)
         sections[of] += is_right
@@ -76,7 +96,8 @@ def judge(name: str, index: Index, items: Sequence[Item], shows_misses: bool) ->
     for of in [*asked]:
         print(
             f"{name} {of}: {asked[of]} queries, page first {first[of] / asked[of]:.3f}, in the first {FIRST} "
-            f"{pages[of] / asked[of]:.3f}; of these the section {sections[of] / max(1, pages[of]):.3f}",
+            f"{pages[of] / asked[of]:.3f} (it or another with that heading {alike[of] / asked[of]:.3f}); "
+            f"of these the section {sections[of] / max(1, pages[of]):.3f}",
             flush=True,
         )
 
@@ -97,10 +118,11 @@ def main() -> None:
     counted = count_anchors(links.sources, links.targets, links.anchors, links.fragments, pages)
     items = items_of(counted, pages, askable, arguments.queries)
     ranks = pagerank(*distinct(links.sources, links.targets, len(pages.urls)), len(pages.urls))
+    headings = Headings(crawled.documents)
     for name, left in (("as it is", counted), ("hidden", without(counted, pages, items))):
         try:
             index = linked(crawl, crawled, ranks, left)
-            judge(name, index, items, arguments.misses)
+            judge(name, index, items, headings, arguments.misses)
         finally:
             shutil.rmtree(crawl.path(HIDDEN), ignore_errors=True)
 

@@ -47,7 +47,7 @@ WEIGHTING = Weighting(
     names=1.0,
     phrase=0.5,
     pair=0.25,
-    section=0.5,
+    section=0.6,
 )
 """Settled on public test collections and known items: docs/decisions/weights.md."""
 

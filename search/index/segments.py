@@ -4,7 +4,7 @@ import functools
 import itertools
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -76,6 +76,9 @@ class Corpus:
         lengths = {name: _joined([s.lengths[name] for s in segments], np.int32) for name in weighting.fields}
         averages = {name: int(part[self.current].sum()) / max(1, self.documents) for name, part in lengths.items()}
         self._factors = bm25f.field_factors(lengths, averages, weighting)
+        # A section is named no less on a page with many anchors, nor more on one with none.
+        same = np.float32(weighting.fields["anchors"])
+        self._factors_of_names = {"anchors": np.broadcast_to(same, len(self.current))}
         visits = _joined([s.fetched[mask] for s, mask in zip(segments, current, strict=True)], "datetime64[us]")
         # Ages count from the newest visit, so that results are reproducible.
         self._newest = np.fmax.reduce(visits, initial=np.datetime64("NaT"))
@@ -259,16 +262,18 @@ class Corpus:
 
     def _score(self, unit: Unit, postings: Postings) -> Scored:
         weight = bm25f.inverse_document_frequency(self.documents, len(postings.docs))
+        factors: Mapping[str, bm25f.Scores] = self._factors
         if not isinstance(unit, str):
             weight *= self._weighting.phrase
         elif is_name(unit):
-            weight = self._weighting.section  # and that of its words, which `names.of_each` knows
+            weight = self._weighting.section  # and that of its words, which `names.named` knows
+            factors = self._factors_of_names
         elif is_pair(unit):
             weight *= self._weighting.pair
         scores = np.empty(len(postings.docs), np.float32)
         for start in range(0, len(scores), _CHUNK):
             chunk = postings.only(slice(start, start + _CHUNK))
-            impacts = bm25f.impacts(chunk, self._factors, self._weighting)
+            impacts = bm25f.impacts(chunk, factors, self._weighting)
             impacts *= weight
             np.multiply(impacts, bm25f.of_documents(self.boosts, chunk.docs), out=scores[start : start + _CHUNK])
         return scored(postings, scores, len(self.current))

@@ -118,6 +118,14 @@ def test_a_frequent_word_as_the_name_of_a_section_counts_little(tmp_path):
     assert place(tmp_path, "install numpy", rows, manual["url"]) == 31
 
 
+def test_a_name_counts_as_much_on_a_page_that_many_links_describe(tmp_path):
+    page = {"text": "python list and other words", "names": ["Python list"]}
+    rows = [page | {"url": "http://a.test/"}, page | {"url": "http://b.test/", "anchors": ["other words"] * 50}]
+    hits = Index.open(indexed(tmp_path, [*rows, *pages(9, "", every=1)])).search("python list", explain=True).hits
+    scores = {hit.url: part.score for hit in hits for part in hit.explanation.parts if part.text == "#python list"}
+    assert scores["http://a.test/"] == pytest.approx(scores["http://b.test/"]) and scores["http://a.test/"] > 0
+
+
 def test_an_explanation_has_the_name_that_counts_marked_as_one(tmp_path):
     rows = [{"url": "http://a.test/", "text": "python list", "names": ["list", "Python list"]}, *pages(9, "", every=1)]
     parts = Index.open(indexed(tmp_path, rows)).search("python list", explain=True).hits[0].explanation.parts

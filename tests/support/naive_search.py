@@ -17,7 +17,7 @@ FIELDS = ("title", "body", "headings", "url", "anchors")
 # The numbers of docs/ranking.md, and not those of the program: what is compared with them is held by them.
 WEIGHTS = {"title": 2.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0}
 B = {"title": 0.75, "body": 0.6, "headings": 0.75, "url": 0.75, "anchors": 0.75}
-K1, NAMES, PHRASE, PAIR, SECTION = 1.2, 1.0, 0.5, 0.25, 0.5
+K1, NAMES, PHRASE, PAIR, SECTION = 1.2, 1.0, 0.5, 0.25, 0.6
 LINKS, HALF_RANK, SPAM = 0.1, 10.0, 0.5
 FRESH, FRESH_DAYS = 0.05, 365.0
 
@@ -145,12 +145,13 @@ class Naive:
 
     def score(self, number, unit):
         frequency, names = 0.0, 0.0
+        is_of_section = isinstance(unit, str) and is_name(unit)
         for field, count in self.count(number, unit).items():
             length = len(self.documents[number].words[field])
-            relative = 1 - B[field] + B[field] * length / (self.average[field] or 1)
+            relative = 1 if is_of_section else 1 - B[field] + B[field] * length / (self.average[field] or 1)
             frequency += WEIGHTS[field] * count / relative
             names += WEIGHTS[field] * count / relative if field != "body" else 0
-        if isinstance(unit, str) and is_name(unit):
+        if is_of_section:
             weight = SECTION * self.sum_of_idf(words_of(unit))
         else:
             weight = self.idf(unit) * (PHRASE if not isinstance(unit, str) else PAIR if " " in unit else 1)
