@@ -62,16 +62,18 @@ def canonicalize(reference: str, base: str | None = None) -> str | None:
 def _of_plain_path(reference: str, base: str | None) -> str | None:
     """`_by_standard` of a reference to a plain path, relative or with a host; None for any other reference.
 
-    Such a path below a canonical directory is canonical as it is. To see this takes a third of the time.
+    Such a path below a canonical directory is canonical as it is. To see this takes half the time of the parser.
     """
     if not reference or len(reference) + len(base or "") > _REMEMBERED:
         return None
     start = reference.find("/", 8) + 1 if reference.startswith(("http://", "https://")) else 0
     plain = _PLAIN_PATH.fullmatch(reference, start)
-    directory = _directory(base) if plain and base is not None else ""
-    if plain and start and directory is not None:  # with a base that is no URL, nothing is one
+    if plain is None:
+        return None
+    directory = "" if base is None else _directory(base)
+    if start and directory is not None:  # an invalid base makes any reference invalid
         directory = _directory(reference[:start])
-    if plain is None or not directory:
+    if not directory:
         return None
     for _ in range(start, plain.end(1), 3):
         directory = directory[: directory.rfind("/", 8, -1) + 1] or directory  # the root is its own parent
