@@ -133,6 +133,7 @@ STARTS = st.sampled_from(
 @given(STARTS, st.lists(PARTS | PIECES, max_size=6).map("".join), st.none() | BASES)
 @example("", "../" * 21 + "b", "http://a.org/" + "b/" * 30)
 @example("", "b", "http://a.org/" + "b/" * 1_000)
+@example("", "../../b", "http://a.org/b/c")
 @example("http://d.org/", "b", "")
 @example("", "b", "http://a.org/c\\d")
 @example("", "b", "http://a.org/?c/d")
