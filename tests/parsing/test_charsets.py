@@ -72,6 +72,8 @@ DECODED = {
         "utf-8",
     ),
     "bytes that are not allowed": (b"a\xffb", "utf-8", False, "a\ufffdb", "utf-8"),
+    "null characters": (b"a\0b", "utf-8", False, "ab", "utf-8"),
+    "null characters in UTF-16": ("a\0b".encode("utf-16-le"), "utf-16le", False, "ab", "utf-16le"),
     "guessed Korean": (KOREAN.encode("euc-kr"), None, False, KOREAN, "euc-kr"),
     "guessed Japanese": (JAPANESE.encode("shift_jis"), None, False, JAPANESE, "shift_jis"),
     "guessed French": (FRENCH.encode("cp1252"), None, False, FRENCH, "windows-1252"),

@@ -115,6 +115,39 @@ def test_a_canonical_form_is_final(host, rest):
         assert prepared(url) == url
 
 
+BASES = st.sampled_from(
+    [
+        *("http://a.org/", "http://a.org/b/c", "http://a.org/b//c/", "https://a.org:8080/b/c?d=e/f", "http://a.org/?/"),
+        *("http://a.org/%7eb/c", "http://a.org/%C3%A9/", "http://a.org/b;c/d", "http://me@a.org/b/", "http://[::1]/b/"),
+        *("http://A.org./b/", "http://127.1/b/c", "http://a.org/b/../c/", "file:///c:/d", "http://a", "data:,a/b", ""),
+    ]
+)
+PARTS = st.sampled_from(
+    ["../", "..", "./", "/", "//", "b", "b.html", ".b", "~b", "B_c-d", "b;c", "?b/c", "#b/c", "%41"]
+)
+STARTS = st.sampled_from(
+    ["", "", "/", "http:", "http://", "https://", "http://d.org/", "https://D.org:443/", "HTTP://d/"]
+)
+
+
+@given(STARTS, st.lists(PARTS | PIECES, max_size=6).map("".join), st.none() | BASES)
+@example("", "../" * 21 + "b", "http://a.org/" + "b/" * 30)
+@example("", "b", "http://a.org/" + "b/" * 1_000)
+@example("", "../../b", "http://a.org/b/c")
+@example("http://d.org/", "b", "")
+@example("", "b", "http://a.org/c\\d")
+@example("", "b", "http://a.org/?c/d")
+@example("", "", "http://a.org/b")
+def test_a_canonical_form_is_what_the_rules_give_in_order(start, rest, base):
+    expected = urls.resolve(start + rest, base)
+    if expected is not None and expected.startswith(("http://", "https://")):
+        for rule in urls.CANONICAL_RULES:
+            expected = rule(expected)
+        assert urls.canonicalize(start + rest, base) in (expected, None)
+    else:
+        assert urls.canonicalize(start + rest, base) is None
+
+
 def test_keys_are_16_bytes_and_differ_as_urls_do():
     keys = {urls.url_key(f"http://a.org/{number}") for number in range(100)}
     assert len(keys) == 100

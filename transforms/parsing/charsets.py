@@ -41,7 +41,7 @@ def decode(body: bytes, http_charset: str | None, is_html: bool) -> tuple[str, s
     readable. Never raises; the text holds no lone surrogates.
     """
     text, name = _decode(body, http_charset, is_html)
-    return text.replace("\0", ""), name
+    return text.replace("\0", "") if b"\0" in body else text, name
 
 
 def _decode(body: bytes, http_charset: str | None, is_html: bool) -> tuple[str, str]:

@@ -67,7 +67,7 @@ def parse(text: str) -> Tree:
     """The tree of an HTML text; an empty `html` element for an empty text."""
     data = text.encode()  # lxml rejects a str with an encoding declaration, which XHTML has
     whole = len(data)
-    if data.count(b"<") > MAX_TAGS:
+    if whole > MAX_TAGS and data.count(b"<") > MAX_TAGS:
         data = data[: _nth(b"<", data, MAX_TAGS)]
     truncated = "nodes" if len(data) < whole else ""
     if len(data) > _SMALL:

@@ -27,6 +27,11 @@ _FETCHABLE = re.compile(
     r"/[A-Za-z0-9\-._~!$&'()*+,;=:@/?%]*"
 )
 _IPV4 = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
+# A path whose segments no rule changes, after `../`. Possessive, so that it takes linear time.
+_PLAIN_PATH = re.compile(
+    r"((?:\.\./){0,20}+)(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*+/)*+(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*+)?+"
+)
+_REMEMBERED = 1_024  # characters of reference and base; the directories of longer ones are not cached
 
 
 def resolve(reference: str, base: str | None = None) -> str | None:
@@ -51,6 +56,38 @@ def canonicalize(reference: str, base: str | None = None) -> str | None:
     >>> canonicalize("HTTP://me@Example.org.:80/%7ea%2fb/../[x]?#top")
     'http://example.org/%5Bx%5D'
     """
+    return _of_plain_path(reference, base) or _by_standard(reference, base)
+
+
+def _of_plain_path(reference: str, base: str | None) -> str | None:
+    """`_by_standard` of a reference to a plain path, relative or with a host; None for any other reference.
+
+    Such a path below a canonical directory is canonical as it is. To see this takes half the time of the parser.
+    """
+    if not reference or len(reference) + len(base or "") > _REMEMBERED:
+        return None
+    start = reference.find("/", 8) + 1 if reference.startswith(("http://", "https://")) else 0
+    plain = _PLAIN_PATH.fullmatch(reference, start)
+    if plain is None:
+        return None
+    directory = "" if base is None else _directory(base)
+    if start and directory is not None:  # an invalid base makes any reference invalid
+        directory = _directory(reference[:start])
+    if not directory:
+        return None
+    for _ in range(start, plain.end(1), 3):
+        directory = directory[: directory.rfind("/", 8, -1) + 1] or directory  # the root is its own parent
+    return directory + reference[plain.end(1) :]
+
+
+@functools.lru_cache(maxsize=2**12)
+def _directory(url: str) -> str | None:
+    """A canonical URL up to the last slash of its path; None for others."""
+    path = url.partition("?")[0]
+    return path[: path.rfind("/") + 1] if _by_standard(url, None) == url else None
+
+
+def _by_standard(reference: str, base: str | None) -> str | None:
     url = resolve(reference, base)
     if url is None or not url.startswith(("http://", "https://")):
         return None
