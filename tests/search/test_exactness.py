@@ -1,4 +1,4 @@
-"""The index gives what the plainest reading of the documents gives, for thousands of queries."""
+"""The index gives what the plainest reading of the documents gives, for hundreds of queries."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ WORDS = [
     *("b", "c", "d", "__run__", "foo_bars", "é—foo_bar", "全文_x"),
 ]
 SITES = ["a.test", "b.a.test", "c.test"]
-QUERIES = 200
+QUERIES = 100
 
 
 def corpus(seed, rounds):
