@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support.checked_sites import (
     DENIED,
     FAILED,
@@ -66,14 +65,28 @@ DATES = {
 }
 
 
-@pytest.mark.parametrize("name", DATES)
-def test_since_when(name: str, tmp_path: Path) -> None:
-    rounds, since = DATES[name]
-    (finding,) = findings(crawled(tmp_path, *rounds))
-    assert (finding.rule, finding.round, finding.since) == ("gone", since, START + timedelta(days=since))
-    crawl = CrawlDir(str(tmp_path))
-    assert found(crawl, since=len(rounds)) == []
-    assert len(found(crawl, since=since - 1) if since > 1 else [finding]) == 1
+def of_host(number: int, text: str) -> str:
+    return text.replace("a.test", f"{number}.test").replace(">A<", f">A of {number}<").replace("All", f"{number}")
+
+
+def test_since_when(tmp_path: Path) -> None:
+    """Each case has a host of its own."""
+    answers: list[dict[str, Said]] = [{}, {}, {}]
+    for number, (rounds, _) in enumerate(DATES.values()):
+        for of_all, given in zip(answers, rounds, strict=False):
+            for url, said in given.items():
+                texts = {
+                    name: of_host(number, text) for name in ("body", "redirect_to") if (text := getattr(said, name))
+                }
+                of_all[of_host(number, url)] = said._replace(**texts)
+    crawl = crawled(tmp_path, *answers, seeds=[of_host(number, A) for number in range(len(DATES))])
+    all_ = {after: findings(crawl, since=after) for after in (None, 1, 2, 3)}
+    for number, (name, (rounds, since)) in enumerate(DATES.items()):
+        of_case = {after: [each for each in one if f"/{number}.test/" in each.page] for after, one in all_.items()}
+        (finding,) = of_case[None]
+        assert (finding.rule, finding.round, finding.since) == ("gone", since, START + timedelta(days=since)), name
+        assert of_case[len(rounds)] == [], name
+        assert since == 1 or of_case[since - 1] == [finding], name
 
 
 def test_since_is_decided_by_the_check_of_then(tmp_path: Path) -> None:
