@@ -17,6 +17,7 @@ from tests.support.checked_sites import (
     found,
     moved,
     notes,
+    of_host,
     page,
     sitemap,
 )
@@ -65,21 +66,13 @@ DATES = {
 }
 
 
-def of_host(number: int, text: str) -> str:
-    return text.replace("a.test", f"{number}.test").replace(">A<", f">A of {number}<").replace("All", f"{number}")
-
-
 def test_since_when(tmp_path: Path) -> None:
     """Each case has a host of its own."""
     answers: list[dict[str, Said]] = [{}, {}, {}]
     for number, (rounds, _) in enumerate(DATES.values()):
         for of_all, given in zip(answers, rounds, strict=False):
-            for url, said in given.items():
-                texts = {
-                    name: of_host(number, text) for name in ("body", "redirect_to") if (text := getattr(said, name))
-                }
-                of_all[of_host(number, url)] = said._replace(**texts)
-    crawl = crawled(tmp_path, *answers, seeds=[of_host(number, A) for number in range(len(DATES))])
+            of_all.update(of_host(f"{number}.test", given))
+    crawl = crawled(tmp_path, *answers, seeds=[f"http://{number}.test/" for number in range(len(DATES))])
     all_ = {after: findings(crawl, since=after) for after in (None, 1, 2, 3)}
     for number, (name, (rounds, since)) in enumerate(DATES.items()):
         of_case = {after: [each for each in one if f"/{number}.test/" in each.page] for after, one in all_.items()}
