@@ -98,9 +98,8 @@ def sizes(pipeline: beam.Pipeline, *sent: list[tuple[int, bytes]]) -> Any:
 @pytest.mark.parametrize(
     ("runner", "counts"), [(FnApiRunner, [9]), (Runner, [1, 2, 2, 2, 2]), (InMemoryRunner, [1, 2, 2, 2, 2])]
 )
-def test_a_stage_receives_what_others_sent_and_a_bundle_ends_with_4_megabytes(
-    runner: type[PipelineRunner], counts: list[int]
-) -> None:
+def test_a_bundle_ends_with_4_megabytes(runner: type[PipelineRunner], counts: list[int]) -> None:
+    """And all that others sent is received."""
     with beam.Pipeline(runner=runner()) as pipeline:
         received = exchanged(pipeline)
         assert_that(received, equal_to(FOUND), "Received")
