@@ -189,7 +189,7 @@ def test_damage_of_all_kinds_to_an_index_is_told_and_not_merged(copy: Path, kind
     assert_told(faults_of(copy), damaged)
 
 
-def test_a_crawl_of_many_rounds_merges_its_tables_but_for_a_damaged_file(tmp_path: Path) -> None:
+def test_many_rounds_merge_tables_but_for_a_damaged_file(tmp_path: Path) -> None:
     path, observer = tmp_path / "crawl", Silent()
     site = {f"/{n}": html(f"Page {n}", f"The text of page {n}.", [f"/{n + 1}"]) for n in range(20)}
     with Web({"a.test": site}) as web:
