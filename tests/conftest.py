@@ -46,12 +46,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item, _ in slow])
         items[:] = [item for item in items if not item.get_closest_marker("slow")]
     # Files that take long come first, so that the processes of pytest-xdist end at the same time.
+    modules = [getattr(item, "module", None) for item in items]
     long = {
-        item.path
-        for item in items
-        if item.get_closest_marker("slow") or hasattr(getattr(item, "module", None), "crawl")
+        module
+        for item, module in zip(items, modules, strict=True)
+        if hasattr(module, "crawl") or item.get_closest_marker("slow")
     }
-    items.sort(key=lambda item: item.path not in long)
+    items.sort(key=lambda item: getattr(item, "module", None) not in long)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

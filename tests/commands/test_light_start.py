@@ -3,7 +3,7 @@
 import importlib.util
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,11 +17,12 @@ from tests.support.plugins import install
 from tests.support.web import Web, html
 
 REPORT = """
-import sys
+import ast, sys
 from beamtrawl.runners.program.cli import main
-code = main()
-print(*sys.modules, file=sys.stderr)
-sys.exit(code)
+for words in ast.literal_eval(sys.argv[1]):
+    sys.argv[1:] = words
+    assert main() == 0
+    print("imported:", *sys.modules, file=sys.stderr)
 """
 COMMAND_MODULES = {f"beamtrawl.runners.commands.{command.module}" for command in COMMANDS}
 
@@ -36,40 +37,39 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def modules(*words: object) -> set[str]:
-    """The modules that the program has imported when its command has ended."""
-    ran = subprocess.run(
-        [PROGRAM[0], "-P", "-c", REPORT, *map(str, words)], capture_output=True, text=True, check=False
-    )
+def modules(*commands: Sequence[object]) -> list[set[str]]:
+    """The modules that a process has imported after each of some commands."""
+    given = [list(map(str, words)) for words in commands]
+    ran = subprocess.run([PROGRAM[0], "-P", "-c", REPORT, repr(given)], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    return set(ran.stderr.splitlines()[-1].split())
+    return [set(line.split()[1:]) for line in ran.stderr.splitlines() if line.startswith("imported: ")]
 
 
-@pytest.mark.parametrize("flag", ["--help", "--version"])
-def test_help_and_version_import_no_command(flag: str) -> None:
-    imported = modules(flag)
-    assert "beamtrawl.runners.commands.registry" in imported
-    assert not imported & {*COMMAND_MODULES, "apache_beam", "pyarrow", "numpy", "importlib.metadata"}
+# the words, with DIR for the crawl, and the command module that each is the first to import, if any
+LIGHT: list[tuple[list[str], str | None]] = [
+    (["--help"], None),
+    (["--version"], None),
+    (["search", "DIR", "fish"], "search"),
+    (["status", "--help"], "status"),
+    (["status", "DIR"], None),
+    (["check", "url", "http://a.test/"], "checks.check"),
+    (["check", "index", "DIR"], None),
+    (["sql", "DIR", "SELECT count(*) FROM documents"], "sql"),
+]
 
 
-# the words, with DIR for the crawl; the command modules that are imported
-LIGHT = {
-    "search": (["search", "DIR", "fish"], {"search"}),
-    "check url": (["check", "url", "http://a.test/"], {"checks.check"}),
-    "check index": (["check", "index", "DIR"], {"checks.check"}),
-    "sql": (["sql", "DIR", "SELECT count(*) FROM documents"], {"sql"}),
-    "status": (["status", "DIR"], {"status"}),
-    "help of a command": (["status", "--help"], {"status"}),
-}
-
-
-@pytest.mark.parametrize(("words", "loaded"), LIGHT.values(), ids=LIGHT)
-def test_reading_commands_import_themselves_and_no_beam(crawled: Path, words: list[str], loaded: set[str]) -> None:
-    imported = modules(*(crawled if word == "DIR" else word for word in words))
-    assert imported & COMMAND_MODULES == {f"beamtrawl.runners.commands.{name}" for name in loaded}
-    assert not imported & {"apache_beam", "pandas", "flask", "kiwipiepy", "pypdfium2"}
-    assert ("duckdb" in imported) is (words[0] == "sql")
-    assert words[0] != "search" or not imported & {"lxml", "py3langid"}
+def test_reading_commands_import_themselves_and_no_beam(crawled: Path) -> None:
+    """In one process, one after the other: what none of them has imported, it would not import alone."""
+    commands = [[str(crawled) if word == "DIR" else word for word in words] for words, _ in LIGHT]
+    expected = set[str]()
+    for (words, first), imported in zip(LIGHT, modules(*commands), strict=True):
+        expected |= {f"beamtrawl.runners.commands.{first}"} if first else set()
+        assert "beamtrawl.runners.commands.registry" in imported
+        assert imported & COMMAND_MODULES == expected, words
+        assert not imported & {"apache_beam", "pandas", "flask", "kiwipiepy", "pypdfium2"}, words
+        assert expected or not imported & {"pyarrow", "numpy", "importlib.metadata"}, words
+        assert ("duckdb" in imported) is (words[0] == "sql"), words
+        assert words[0] != "search" or not imported & {"lxml", "py3langid"}
 
 
 FEW = {"pandas", "pymongo", "boto3", "IPython", "apache_beam.io.gcp.bigquery", "requests", "urllib3"}
@@ -77,7 +77,7 @@ FEW = {"pandas", "pymongo", "boto3", "IPython", "apache_beam.io.gcp.bigquery", "
 
 
 def test_a_crawl_imports_beam_without_what_its_pipelines_do_not_use(crawled: Path) -> None:
-    imported = modules("crawl", crawled, "--rounds", 0)
+    (imported,) = modules(["crawl", crawled, "--rounds", 0])
     assert "apache_beam" in imported
     assert not imported & {*FEW, "beamtrawl.runners.engines.flink"}
 

@@ -58,7 +58,8 @@ def test_the_longest_rest_counts(crawl_delay: float, elapsed_s: float, second: f
 def test_requests_of_all_commands_keep_the_delay(tmp_path: Path) -> None:
     """By the log of the server, also after a crawl; commands that check do not wait for each other."""
     pages = {"/": html("Home", "text", ["/a", "/b", "/c"])} | {f"/{name}": html(name) for name in "abc"}
-    with Web({"a.test": pages | {"/robots.txt": redirect("/rules"), "/rules": plain("User-agent: *\n")}}) as web:
+    site = pages | {"/robots.txt": redirect("/rules"), "/rules": plain("User-agent: *\n")}
+    with Web({"a.test": site}, measures_lag=True) as web:
         directory, url = tmp_path / "site", web.url("a.test")
         flags = ["--seed", url, "--delay", _DELAY_S, "--allow-address", "127.0.0.0/8", "--workers", "1"]
         assert beamtrawl("crawl", directory, *flags, "--rounds", "1").code == 0

@@ -249,11 +249,11 @@ def test_no_command_passes_on_to_a_pipe_what_a_terminal_acts_on(crawled: tuple[P
     assert_safe(in_this_process(*words_of(name, *crawled), code=FAIL.get(name, 0)))
 
 
-@pytest.mark.parametrize("name", ["search", "sql error", "no option"])
-def test_the_streams_of_the_program_are_such(crawled: tuple[Path, str], name: str) -> None:
-    words, code = words_of(name, *crawled), FAIL.get(name, 0)
-    assert_safe(piped(*words, code=code))
-    assert_safe(OWN.sub("", on_a_terminal(*words, code=code)))
+@pytest.mark.parametrize(("to_pipe", "to_terminal"), [("search", "no option"), ("sql error", "search")])
+def test_the_streams_of_the_program_are_such(crawled: tuple[Path, str], to_pipe: str, to_terminal: str) -> None:
+    """The output of one of the commands, and the errors of the other."""
+    assert_safe(piped(*words_of(to_pipe, *crawled), code=FAIL.get(to_pipe, 0)))
+    assert_safe(OWN.sub("", on_a_terminal(*words_of(to_terminal, *crawled), code=FAIL.get(to_terminal, 0))))
 
 
 @pytest.mark.parametrize("name", [*ON_A_TERMINAL, *OTHERS])

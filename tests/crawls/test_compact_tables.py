@@ -79,15 +79,3 @@ def test_a_fetched_round_that_waits_for_its_update_is_left_as_it_is(tmp_path, we
     for path in (one, other):
         crawl(path, rounds=0, scope__mode="any")
     assert shown(other, ["documents", "urls"]) == shown(one, ["documents", "urls"])
-
-
-def test_a_crawl_of_many_rounds_merges_its_tables(tmp_path, web):
-    pages: dict[str, Page] = {f"/{n}": html(f"Page {n}", f"{TEXT} {n}", links=[f"/{n + 1}"]) for n in range(12)}
-    with Web({"c.test": pages}) as long:
-        crawl(tmp_path, [long.url("c.test", "/0")])
-    manifests = CrawlDir(str(tmp_path)).manifests()
-    assert [len(files_of(manifests, table)) for table in ("urls", "visits")] == [5, 4]
-    assert {table: len(rows) for table, rows in shown(tmp_path, ["documents", "urls"]).items()} == {
-        "documents": 12,
-        "urls": 13,
-    }

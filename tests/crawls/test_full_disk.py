@@ -42,7 +42,7 @@ def test_the_message_has_the_path_the_reason_and_the_way_out(number: int, line: 
 
 
 PAGES = {"/": html("Home", "Start.", ["/1", "/2"])} | {
-    f"/{n}": html(f"Page {n}", " ".join(f"{random.Random(f'{n} {i}').random()}" for i in range(8_000))) for n in (1, 2)
+    f"/{n}": html(f"Page {n}", random.Random(n).randbytes(80_000).hex(" ", 8)) for n in (1, 2)
 }
 
 

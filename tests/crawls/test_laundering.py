@@ -24,7 +24,7 @@ from beamtrawl.transforms.settings import render
 from beamtrawl.transforms.tables.table_files import TableFile
 from tests.support.changing_site import crawl_changing_site
 from tests.support.command_line import beamtrawl, failure
-from tests.support.crawls import InProcess, Silent, crawl, fetch, settings
+from tests.support.crawls import InProcess, Silent, crawl, fetch, rows, settings, states
 from tests.support.web import Web, html
 
 OF_TABLES = [
@@ -189,7 +189,7 @@ def test_damage_of_all_kinds_to_an_index_is_told_and_not_merged(copy: Path, kind
     assert_told(faults_of(copy), damaged)
 
 
-def test_a_crawl_goes_on_without_merging_a_damaged_file(tmp_path: Path) -> None:
+def test_many_rounds_merge_tables_but_for_a_damaged_file(tmp_path: Path) -> None:
     path, observer = tmp_path / "crawl", Silent()
     site = {f"/{n}": html(f"Page {n}", f"The text of page {n}.", [f"/{n + 1}"]) for n in range(20)}
     with Web({"a.test": site}) as web:
@@ -200,7 +200,12 @@ def test_a_crawl_goes_on_without_merging_a_damaged_file(tmp_path: Path) -> None:
     (line,) = observer.warnings
     assert line.startswith(f"{file.path}: its checksum is crc32-")
     manifests = CrawlDir(str(path)).manifests()
-    assert len(files_of(manifests, "links")) < 12
+    assert [len(files_of(manifests, table)) for table in ("urls", "visits", "links")] == [4, 3, 3]
+    assert [len(rows(path, table)) for table in ("visits", "links")] == [12, 12]
+    assert {url.rpartition("/")[2]: row["state"] for url, row in states(path).items()} == {
+        **{str(n): "fetched" for n in range(12)},
+        "12": "due",
+    }
     assert file.path in [each.path for each in files_of(manifests, "documents")]
     assert beamtrawl("check", "crawl", path).out.startswith(f"{file.path}: its checksum is ")
 

@@ -95,19 +95,15 @@ def sizes(pipeline: beam.Pipeline, *sent: list[tuple[int, bytes]]) -> Any:
         return out.read()
 
 
-@pytest.mark.parametrize("runner", [FnApiRunner, Runner, InMemoryRunner])
-def test_a_stage_receives_what_others_sent(runner: type[PipelineRunner]) -> None:
-    with beam.Pipeline(runner=runner()) as pipeline:
-        assert_that(exchanged(pipeline), equal_to(FOUND))
-
-
 @pytest.mark.parametrize(
     ("runner", "counts"), [(FnApiRunner, [9]), (Runner, [1, 2, 2, 2, 2]), (InMemoryRunner, [1, 2, 2, 2, 2])]
 )
 def test_a_bundle_ends_with_4_megabytes(runner: type[PipelineRunner], counts: list[int]) -> None:
+    """And all that others sent is received."""
     with beam.Pipeline(runner=runner()) as pipeline:
-        found = exchanged(pipeline) | beam.ParDo(CountFn())
-        assert_that(found, equal_to(counts))
+        received = exchanged(pipeline)
+        assert_that(received, equal_to(FOUND), "Received")
+        assert_that(received | beam.ParDo(CountFn()), equal_to(counts), "Bundles")
 
 
 @pytest.mark.parametrize("runner", [Runner, InMemoryRunner])

@@ -60,7 +60,12 @@ def raw_deflate(data: bytes) -> bytes:
     return engine.compress(data) + engine.flush()
 
 
-COMPRESS: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "br": brotli.compress, "zstd": zstd.compress}
+def compress_br(data: bytes, window: int = 22) -> bytes:
+    """A stream of Brotli in its fifth quality: the best takes a tenth of a second for a few bytes."""
+    return brotli.compress(data, quality=5, lgwin=window)
+
+
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "br": compress_br, "zstd": zstd.compress}
 SKIPPED = struct.pack("<II", 0x184D2A50, 5) + b"abcde"
 
 
@@ -105,12 +110,12 @@ WHOLE = {
     "something else behind two": ("gzip", gzip.compress(PAGE) * 2 + b"\x1f\x8b\x07", PAGE * 2, False),
     "half the sign of another member": ("gzip", gzip.compress(PAGE) + b"\x1f\x8b", PAGE, True),
     "something else behind deflate": ("deflate", zlib.compress(PAGE) + b"more", PAGE, False),
-    "br": ("br", brotli.compress(PAGE), PAGE, True),
-    "br of nothing": ("BR", brotli.compress(b""), b"", True),
+    "br": ("br", compress_br(PAGE), PAGE, True),
+    "br of nothing": ("BR", compress_br(b""), b"", True),
     "nothing instead of br": ("br", b"", b"", True),
-    "br with the largest window": ("br", brotli.compress(PAGE, lgwin=24), PAGE, True),
-    "something else behind br": ("br", brotli.compress(PAGE) + b"more", PAGE, False),
-    "a second stream behind br": ("br", brotli.compress(PAGE) * 2, PAGE, False),
+    "br with the largest window": ("br", compress_br(PAGE, 24), PAGE, True),
+    "something else behind br": ("br", compress_br(PAGE) + b"more", PAGE, False),
+    "a second stream behind br": ("br", compress_br(PAGE) * 2, PAGE, False),
     "zstd": ("zstd", zstd.compress(PAGE), PAGE, True),
     "zstd of nothing": ("zstd", zstd.compress(b""), b"", True),
     "nothing instead of zstd": ("zstd", b"", b"", True),
@@ -121,9 +126,9 @@ WHOLE = {
     "something else behind two frames": ("zstd", zstd.compress(PAGE) * 2 + bytes(99), PAGE * 2, False),
     "half the sign of another frame": ("zstd", zstd.compress(PAGE) + b"\x28\xb5\x2f", PAGE, True),
     "a window of 8 MB": ("zstd", frame(13 << 3, PAGE), PAGE, True),
-    "br within gzip": ("br, gzip", gzip.compress(brotli.compress(PAGE)), PAGE, True),
-    "gzip within br": ("gzip, br", brotli.compress(gzip.compress(PAGE)), PAGE, True),
-    "br within zstd within gzip": ("br,zstd,gzip", gzip.compress(zstd.compress(brotli.compress(PAGE))), PAGE, True),
+    "br within gzip": ("br, gzip", gzip.compress(compress_br(PAGE)), PAGE, True),
+    "gzip within br": ("gzip, br", compress_br(gzip.compress(PAGE)), PAGE, True),
+    "br within zstd within gzip": ("br,zstd,gzip", gzip.compress(zstd.compress(compress_br(PAGE))), PAGE, True),
 }
 
 
@@ -143,17 +148,31 @@ CUT = {
     "gzip as long as may be": ("gzip", [gzip.compress(b"x" * LIMIT)], b"x" * LIMIT, False, None),
     "gzip a byte too long": ("gzip", [gzip.compress(b"x" * LIMIT + b"y")], b"x" * LIMIT, True, None),
     "gzip too long with its second member": ("gzip", [gzip.compress(b"x" * 600) * 2], b"x" * LIMIT, True, None),
+    "gzip as long as may be, and a second member": (
+        "gzip",
+        [gzip.compress(b"x" * LIMIT) + gzip.compress(b"y")],
+        b"x" * LIMIT,
+        True,
+        None,
+    ),
     "gzip of nothing but wrapping": ("gzip", [gzip.compress(b"") * 500] * 10, b"", False, Outcome.TOO_LONG),
     "an unknown encoding": ("compress", [PAGE], b"", False, Outcome.BAD_RESPONSE),
-    "two encodings in the wrong order": (
-        "gzip, br",
-        [gzip.compress(brotli.compress(PAGE))],
+    "four encodings": (
+        "gzip, gzip, gzip, gzip",
+        [gzip.compress(gzip.compress(gzip.compress(gzip.compress(PAGE))))],
         b"",
         False,
         Outcome.BAD_RESPONSE,
     ),
-    "br as long as may be": ("br", [brotli.compress(b"x" * LIMIT)], b"x" * LIMIT, False, None),
-    "br a byte too long": ("br", [brotli.compress(b"x" * LIMIT + b"y")], b"x" * LIMIT, True, None),
+    "two encodings in the wrong order": (
+        "gzip, br",
+        [gzip.compress(compress_br(PAGE))],
+        b"",
+        False,
+        Outcome.BAD_RESPONSE,
+    ),
+    "br as long as may be": ("br", [compress_br(b"x" * LIMIT)], b"x" * LIMIT, False, None),
+    "br a byte too long": ("br", [compress_br(b"x" * LIMIT + b"y")], b"x" * LIMIT, True, None),
     "br of nothing but metadata": ("br", [b"\x0c", *[b"\x06" * 9999] * 10], b"", False, Outcome.TOO_LONG),
     "br that is none": ("br", [PAGE], b"", False, Outcome.BAD_RESPONSE),
     "br cut short": ("br", [flushed_brotli(PAGE)], PAGE, False, Outcome.BAD_RESPONSE),
@@ -180,7 +199,6 @@ CUT = {
     "content of 2 GB in one segment": ("zstd", [single_segment(1 << 31)[:9000]], b"", False, Outcome.BAD_RESPONSE),
     "a dictionary": ("zstd", [frame(0, b"")[:4] + b"\x01\x00\x07\x01\x00\x00"], b"", False, Outcome.BAD_RESPONSE),
     "two encodings of which none is there": ("gzip, gzip", [PAGE], b"", False, Outcome.BAD_RESPONSE),
-    "four encodings": ("gzip, gzip, gzip, gzip", [PAGE], b"", False, Outcome.BAD_RESPONSE),
     "gzip twice, the inner one cut short": (
         "gzip, gzip",
         [gzip.compress(gzip.compress(PAGE)[:-1])],

@@ -70,10 +70,20 @@ def scans(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in (folder / "attempts").glob("*-scan-*.parquet")}
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Job, dict[str, list[str]]]:
+    """Archives, and the tables of an import of them that nothing interrupts."""
+    folder = tmp_path_factory.mktemp("whole")
+    given = job(folder, part=9)
+    run(folder / "c", given)
+    return given, without_times(folder / "c")
+
+
 @pytest.mark.parametrize("pipelines", range(1, 6))
-def test_a_kill_at_the_end_of_each_pipeline_changes_nothing(pipelines: int, tmp_path: Path) -> None:
-    given = job(tmp_path, part=9)
-    run(tmp_path / "whole", given)
+def test_a_kill_at_the_end_of_each_pipeline_changes_nothing(
+    pipelines: int, tmp_path: Path, whole: tuple[Job, dict[str, list[str]]]
+) -> None:
+    given, tables = whole
     with pytest.raises(Killed):
         run(tmp_path / "killed", given, Dying(pipelines))
     before = scans(tmp_path / "killed")
@@ -86,7 +96,7 @@ def test_a_kill_at_the_end_of_each_pipeline_changes_nothing(pipelines: int, tmp_
             assert "scanning" not in what
 
     run(tmp_path / "killed", given, observer=Seen())
-    assert without_times(tmp_path / "killed") == without_times(tmp_path / "whole")
+    assert without_times(tmp_path / "killed") == tables
     assert list((tmp_path / "killed" / "attempts").glob("*-scan-*")) == []
 
 

@@ -120,9 +120,9 @@ def test_examples():
 
 def test_hostile_words_take_linear_time():
     began = time.process_time()
-    assert STEMS["uk"]("а" * 1_000_000) == "ааа"
-    assert STEMS["uk"]("x" * 1_000_000) == "x" * 1_000_000
-    assert time.process_time() - began < 5
+    assert STEMS["uk"]("а" * 300_000) == "ааа"
+    assert STEMS["uk"]("x" * 300_000) == "x" * 300_000
+    assert time.process_time() - began < 3
 
 
 ROWS = [

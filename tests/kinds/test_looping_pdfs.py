@@ -61,7 +61,8 @@ def test_what_there_is_of_a_pdf_that_loops_is_read_once(parser, loop, capfd):
     assert capfd.readouterr().err == ""
 
 
-def test_a_form_that_draws_itself_twice_is_a_failed_document_and_the_next_is_read(parser):
+def test_a_form_that_draws_itself_twice_is_a_failed_document_and_the_next_is_read():
+    parser = Pdf(seconds=0.5, patience=0.5)
     with pytest.raises(ValueError, match="the PDF process "):
         parse(parser, {12: stream("/X Do /X Do", _FORM)})
     assert parse(parser, {}).text == "Page\nform"

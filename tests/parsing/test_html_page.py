@@ -275,7 +275,7 @@ def test_any_bytes_give_a_page_that_can_be_stored(body, content_type, header):
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
-@given(mutated(real_pages(50) or PAGES), CONTENT_TYPES)
+@given(st.deferred(lambda: mutated(real_pages(50) or PAGES)), CONTENT_TYPES)
 def test_real_pages_that_were_damaged_can_be_stored(body, content_type):
     parsed = parse_page(body, URL, content_type, [], "Our-Bot/1.0")
     if parsed is not None:

@@ -103,24 +103,25 @@ def filled(line: str) -> bytes:
 
 
 A = "a" * 2000
-FILES = {
-    "backtracking": filled("/*a*a*a*a*a#$"),
-    "a literal each": filled("/*#"),
-    "an end each": filled("/*#$"),
-    "a head each": filled("/#*a*b$"),
-    "the same head": filled("/a*#*a*b$"),
-    "thousands of stars": filled("/" + "*a" * 4000 + "#$"),
-    "long literals": filled("/*" + "a" * 500 + "b" + "a" * 499 + "*#"),
-    "substrings of the URL": filled("/*/#*x*#*b$"),
-    "many levels": b"User-agent: *\n" + b"".join(b"Disallow: /%s*b\n" % (b"*a" * n) for n in range(1, 650)),
-    "prefixes": filled("/" + "a" * 40 + "#"),
+LINES = {
+    "backtracking": "/*a*a*a*a*a#$",
+    "a literal each": "/*#",
+    "an end each": "/*#$",
+    "a head each": "/#*a*b$",
+    "the same head": "/a*#*a*b$",
+    "thousands of stars": "/" + "*a" * 4000 + "#$",
+    "long literals": "/*" + "a" * 500 + "b" + "a" * 499 + "*#",
+    "substrings of the URL": "/*/#*x*#*b$",
+    "many levels": "",
+    "prefixes": "/" + "a" * 40 + "#",
 }
+MANY_LEVELS = b"".join(b"Disallow: /%s*b\n" % (b"*a" * n) for n in range(1, 650))
 URLS = [f"http://a.test/{path}" for path in ("a", A[:1000], A, "ab" * 500, "/".join(map(str, range(400))), "x/7*a")]
 
 
-@pytest.mark.parametrize("body", FILES.values(), ids=FILES)
-def test_a_url_costs_milliseconds_at_most_whatever_the_file(body: bytes) -> None:
-    rules = parse(body, "me")
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
+def test_a_url_costs_milliseconds_at_most_whatever_the_file(line: str) -> None:
+    rules = parse(filled(line) if line else b"User-agent: *\n" + MANY_LEVELS, "me")
     rules.allows("http://a.test/")  # prepares the rules
     for url in URLS:
         assert min(cpu_ms(lambda url=url: rules.allows(url)) for _ in range(5)) < 8  # 1 ms on a machine without load

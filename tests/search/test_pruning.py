@@ -75,7 +75,7 @@ def test_the_bounds_of_rare_units_add_up():
 
 SITES = ["a.test", "b.a.test", "c.test"]
 WORDS = [f"w{number}" for number in range(60)]
-PER_ROUND = 1200
+PER_ROUND = 600
 
 
 def rows(pick, numbers, round_):
@@ -115,7 +115,7 @@ def test_the_first_hundred_are_the_first_hundred_of_all(tmp_path, row_postings):
     """In segments with tombstones, and once they are merged."""
     pick, crawl = random.Random(3), CrawlDir(str(tmp_path))
     for round_ in (1, 2, 3):
-        again = pick.sample(range(PER_ROUND), 300) if round_ > 1 else []
+        again = pick.sample(range(PER_ROUND), 150) if round_ > 1 else []
         written = rows(pick, [*again, *range(PER_ROUND * (round_ - 1), PER_ROUND * round_)], round_)
         gone = [f"http://{SITES[n % 3]}/{n}" for n in pick.sample(range(PER_ROUND), 50) if n not in again]
         halves = (written[n::2] for n in range(2))
@@ -124,6 +124,6 @@ def test_the_first_hundred_are_the_first_hundred_of_all(tmp_path, row_postings):
         if merged:
             merge(crawl, "", InProcess(), ALL)
         index = Index.open(crawl)
-        for _ in range(60):
+        for _ in range(40):
             text = query(pick)
             assert candidates(index, text, 100) == candidates(index, text, 3 * PER_ROUND)[:100], (merged, text)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support.checked_sites import (
     DENIED,
     FAILED,
@@ -18,6 +17,7 @@ from tests.support.checked_sites import (
     found,
     moved,
     notes,
+    of_host,
     page,
     sitemap,
 )
@@ -66,14 +66,20 @@ DATES = {
 }
 
 
-@pytest.mark.parametrize("name", DATES)
-def test_since_when(name: str, tmp_path: Path) -> None:
-    rounds, since = DATES[name]
-    (finding,) = findings(crawled(tmp_path, *rounds))
-    assert (finding.rule, finding.round, finding.since) == ("gone", since, START + timedelta(days=since))
-    crawl = CrawlDir(str(tmp_path))
-    assert found(crawl, since=len(rounds)) == []
-    assert len(found(crawl, since=since - 1) if since > 1 else [finding]) == 1
+def test_since_when(tmp_path: Path) -> None:
+    """Each case has a host of its own."""
+    answers: list[dict[str, Said]] = [{}, {}, {}]
+    for number, (rounds, _) in enumerate(DATES.values()):
+        for of_all, given in zip(answers, rounds, strict=False):
+            of_all.update(of_host(f"{number}.test", given))
+    crawl = crawled(tmp_path, *answers, seeds=[f"http://{number}.test/" for number in range(len(DATES))])
+    all_ = {after: findings(crawl, since=after) for after in (None, 1, 2, 3)}
+    for number, (name, (rounds, since)) in enumerate(DATES.items()):
+        of_case = {after: [each for each in one if f"/{number}.test/" in each.page] for after, one in all_.items()}
+        (finding,) = of_case[None]
+        assert (finding.rule, finding.round, finding.since) == ("gone", since, START + timedelta(days=since)), name
+        assert of_case[len(rounds)] == [], name
+        assert since == 1 or of_case[since - 1] == [finding], name
 
 
 def test_since_is_decided_by_the_check_of_then(tmp_path: Path) -> None:

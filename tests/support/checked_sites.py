@@ -52,6 +52,18 @@ NOT_MODIFIED = Said(None, Outcome.NOT_MODIFIED, 304)
 DENIED = Said(None, Outcome.DENIED_ROBOTS, None)
 
 
+def of_host(name: str, answers: Mapping[str, Said]) -> dict[str, Said]:
+    """The same answers on another host than a.test, so that several sites may share a crawl."""
+
+    def there(text: str | None) -> str | None:
+        return text and text.replace("a.test", name)
+
+    return {
+        url.replace("a.test", name): said._replace(body=there(said.body), redirect_to=there(said.redirect_to))
+        for url, said in answers.items()
+    }
+
+
 def crawled(root: Path, *rounds: Mapping[str, Said], seeds: Iterable[str] = ()) -> CrawlDir:
     """A crawl whose rounds had these answers. The first URL of the first round is a seed."""
     crawl = commit_rows(root, "fetch", 1, _visits(rounds[0], 1) | {"seeds": _seeds([next(iter(rounds[0])), *seeds])})

@@ -143,7 +143,7 @@ ENCODINGS = {
     "a gzip bomb in chunks": Fault(leave(chunked(bomb(100), header=GZIP)), FETCHED, None),
     "a gzip bomb without end": Fault(flood(answer(GZIP, body=bomb(1)), bomb(1)[10:]), FETCHED, None),
     "a gzip bomb with an error's status": Fault(leave(sized(GZIP, body=bomb(100), status=b"500 Bomb")), SERVER_ERROR),
-    "a deflate bomb": Fault(leave(sized(_DEFLATE, body=_deflated(bytes(50 * 10**6)))), FETCHED, None),
+    "a deflate bomb": Fault(leave(sized(_DEFLATE, body=b"\x78\x9c" + bomb(50)[10:])), FETCHED, None),
     "a gzip bomb in its second part": Fault(leave(sized(GZIP, body=_GZIPPED + bomb(100))), FETCHED, None),
     "empty gzip blocks without end": Fault(
         flood(answer(GZIP, body=_GZIPPED[:10]), b"\0\0\0\xff\xff" * 10_000), TOO_LONG

@@ -125,9 +125,8 @@ class Naive:
         }
         self.now = max(document.row["fetched_at"] for document in self.documents)
         self.count = functools.cache(lambda number, unit: self.documents[number].count(unit))
-        self.having = functools.cache(
-            lambda unit: sum(any(self.count(n, unit).values()) for n in range(len(self.documents)))
-        )
+        self.idf = functools.cache(self._idf)
+        self.score = functools.cache(self._score)
 
     def boost(self, row):
         rank = row.get("link_rank", 0.0)
@@ -139,11 +138,11 @@ class Naive:
             fresh = 0.5 ** (max(days, 0.0) / FRESH_DAYS)
         return links * quality * (1 + FRESH * fresh)
 
-    def idf(self, unit):
-        having = self.having(unit)
+    def _idf(self, unit):
+        having = sum(any(self.count(n, unit).values()) for n in range(len(self.documents)))
         return math.log(1 + (len(self.documents) - having + 0.5) / (having + 0.5))
 
-    def score(self, number, unit):
+    def _score(self, number, unit):
         frequency, names = 0.0, 0.0
         is_of_section = isinstance(unit, str) and is_name(unit)
         for field, count in self.count(number, unit).items():
@@ -182,6 +181,7 @@ class Naive:
 
     def ask(self, query, condition, least_score=0.0):
         of_all = self.sum_of_idf({word for name in query.names for word in words_of(name)})
+        shares = [(name, self.sum_of_idf(words_of(name)) / of_all) for name in query.names]
         found = []
         for number, document in enumerate(self.documents):
             if matches(document, condition):
@@ -190,7 +190,6 @@ class Naive:
                     if query.scoring
                     else 1.0
                 )
-                shares = [(name, self.sum_of_idf(words_of(name)) / of_all) for name in query.names]
                 score += max((self.score(number, name) * min(1.0, share) for name, share in shares), default=0.0)
                 found.append((score * self.boost(document.row), document.row["url"]))
         least = least_score * max((score for score, _ in found), default=0.0)

@@ -15,7 +15,10 @@ from tests.support.web import Page, Request, Web
 
 
 class WebProcess:
-    """What `Web` does and takes, but pages have to be picklable: no lambdas, and their state is that of the process."""
+    """What `Web` does and takes, with its lag measured.
+
+    Pages have to be picklable: no lambdas, and their state is that of the process.
+    """
 
     def __init__(self, sites: Mapping[str, Mapping[str, Page]], **options: Any) -> None:
         context = multiprocessing.get_context("spawn")  # a fork would take the threads' locks along
@@ -64,7 +67,7 @@ def _serve(sites: Mapping[str, Mapping[str, Page]], options: dict[str, Any], pip
     """Until the other end of the pipe is closed."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a host takes a file for listening, and some to answer
-    with Web(sites, **options) as web:
+    with Web(sites, measures_lag=True, **options) as web:
         pipe.send(({host: web.authority(host) for host in sites}, web.pins))
         try:
             while pipe.recv():
