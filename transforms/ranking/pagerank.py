@@ -72,7 +72,7 @@ def pagerank(sources: Longs, targets: Longs, nodes: int, weights: Floats | None 
     return rank
 
 
-def outgoing_shares(rank: Floats, out: Floats) -> tuple[Floats, float]:
+def outgoing_shares(rank: Floats, out: Floats | Longs) -> tuple[Floats, float]:
     """The rank that each node gives by an edge of weight 1, and the total rank of nodes without targets.
 
     `out` is the total weight of its edges.
