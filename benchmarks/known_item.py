@@ -38,8 +38,7 @@ from beamtrawl.transforms.indexing.live_segments import live_index
 from beamtrawl.transforms.indexing.write_segment import DOCS, url_text
 from beamtrawl.transforms.ranking.anchors import anchors_of, count_anchors, keep_specific, votes_of
 from beamtrawl.transforms.ranking.endorsements import DOCUMENT_COLUMNS, Pages
-from beamtrawl.transforms.ranking.pagerank import distinct, pagerank
-from beamtrawl.transforms.ranking.rank_tables import add_links, doc_keys, link_data
+from beamtrawl.transforms.ranking.rank_tables import add_links, doc_keys, link_data, rank_pages
 from beamtrawl.transforms.ranking.read_links import Links, read_endorsing, read_sources
 from beamtrawl.transforms.tables.schemas import DOCUMENTS
 from beamtrawl.transforms.tables.table_files import open_parquet, read_table
@@ -189,7 +188,7 @@ def main() -> None:
     arguments = parser.parse_args()
     crawl = CrawlDir(arguments.dir)
     segments, documents, pages, endorsing = read_crawl(crawl)
-    ranks = pagerank(*distinct(endorsing.sources, endorsing.targets, len(pages.urls)), len(pages.urls))
+    ranks = rank_pages(endorsing, pages).ranks
     askable = {url for url in documents["url"].to_pylist() if not arguments.hosts or host(url) in arguments.hosts}
     items = items_of(endorsing, pages, askable, arguments.queries)
     links = without(endorsing, items)

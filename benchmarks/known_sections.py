@@ -30,8 +30,7 @@ from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing import analysis
 from beamtrawl.transforms.ranking.anchors import count_anchors
 from beamtrawl.transforms.ranking.endorsements import Pages
-from beamtrawl.transforms.ranking.pagerank import distinct, pagerank
-from beamtrawl.transforms.ranking.rank_tables import add_links, doc_keys, link_data
+from beamtrawl.transforms.ranking.rank_tables import add_links, doc_keys, link_data, rank_pages
 from beamtrawl.transforms.sections.section import url_of
 from beamtrawl.transforms.urls.canonical import host
 from benchmarks.known_item import HIDDEN, Crawled, read_crawl
@@ -117,7 +116,7 @@ def main() -> None:
     }
     counted = count_anchors(links.sources, links.targets, links.anchors, links.fragments, pages)
     items = items_of(counted, pages, askable, arguments.queries)
-    ranks = pagerank(*distinct(links.sources, links.targets, len(pages.urls)), len(pages.urls))
+    ranks = rank_pages(links, pages).ranks
     headings = Headings(crawled.documents)
     for name, left in (("as it is", counted), ("hidden", without(counted, pages, items))):
         try:

@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-import numpy as np
 import pyarrow.compute as pc
 
 from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, next_step
@@ -19,8 +18,7 @@ from ..transforms.indexing.segment_files import INDEX_FILE
 from ..transforms.memory.bounds import RankLoad, fits_in_memory, partitioned_bound, rank_bound
 from ..transforms.ranking import endorsements
 from ..transforms.ranking.anchors import count_anchors
-from ..transforms.ranking.pagerank import distinct, pagerank
-from ..transforms.ranking.rank_tables import PageRanks, add_links, doc_keys, link_data, write_host_ranks, write_ranks
+from ..transforms.ranking.rank_tables import add_links, doc_keys, link_data, rank_pages, write_host_ranks, write_ranks
 from ..transforms.ranking.read_links import count_votes, read_endorsing, read_sources
 from ..transforms.tables.damage import require_whole_once
 from ..transforms.tables.schemas import DOCUMENTS
@@ -95,18 +93,16 @@ def rank_in_memory(
     documents = read_table(root, paths["documents"], DOCUMENTS, endorsements.DOCUMENT_COLUMNS)
     links = read_endorsing(root, paths["links"], documents, known)
     anchors = count_anchors(links.sources, links.targets, links.anchors, links.fragments, pages)
-    count = len(pages.urls)
-    sources, targets = distinct(links.sources, links.targets, count)
-    # The target of each distinct pair of a host and a page that it links to.
-    by_host = np.unique(pages.host_of[links.sources] * count + links.targets) % max(1, count)
-    page_ranks = PageRanks(
-        pagerank(sources, targets, count), *(np.bincount(ends, minlength=count) for ends in (targets, by_host))
-    )
+    page_ranks = rank_pages(links, pages)
     files = [
         write_ranks(root, round_, pages, page_ranks, anchors),
         write_host_ranks(root, round_, pages.hosts, pages.host_of[links.sources], pages.host_of[links.targets]),
     ]
     for segment, folder in folders.items():
         files += add_links(root, segment, folder, link_data(doc_keys(root, segment), pages, page_ranks.ranks, anchors))
-    counters = {"links": pc.sum(pc.equal(links.fragments, "")).as_py() or 0, "pages": count, "hosts": len(pages.hosts)}
+    counters = {
+        "links": pc.sum(pc.equal(links.fragments, "")).as_py() or 0,
+        "pages": len(pages.urls),
+        "hosts": len(pages.hosts),
+    }
     return [file for file in files if file], counters

@@ -9,7 +9,7 @@ import pytest
 
 from beamtrawl.transforms.ranking import anchors, endorsements
 from beamtrawl.transforms.ranking.anchors import anchors_of, count_votes, is_direction, keep_specific
-from beamtrawl.transforms.ranking.endorsements import LINK_COLUMNS, current_links
+from beamtrawl.transforms.ranking.endorsements import LINK_COLUMNS, current_links, weights_of
 from beamtrawl.transforms.tables.schemas import LINKS
 
 PAGE = {"fragment": "", "is_section": False, "is_own": False}  # a vote for a page as a whole
@@ -55,6 +55,25 @@ ANCHORS = {
     ),
     **dict.fromkeys(["next steps", "next.js", "backup", "more on joins", "previous releases", "chapter 1"], False),
 }
+
+
+# Host, target, anchor and section of links, with what each counts.
+WEIGHTS = {
+    "four pages of a host say the same": ([(0, 7, "Menu", "")] * 4, [1 / 2] * 4),
+    "of several pages": ([(0, 7, "Menu", ""), (0, 8, "Menu", "")], [1, 1]),
+    "in several words": ([(0, 7, "Menu", ""), (0, 7, "the menu", "")], [1, 1]),
+    "on several hosts": ([(0, 7, "Menu", ""), (1, 7, "Menu", "")], [1, 1]),
+    "of a page and a section of it": ([(0, 7, "Menu", ""), (0, 7, "Menu", "a")], [1, 1]),
+    "some of them": ([(0, 7, "", ""), (1, 7, "a", ""), (0, 7, "", ""), (0, 3, "", "")], [0.5**0.5, 1, 0.5**0.5, 1]),
+    "none": ([], []),
+}
+
+
+@pytest.mark.parametrize(("links", "expected"), WEIGHTS.values(), ids=WEIGHTS)
+def test_what_a_host_repeats_of_a_page_counts_as_its_square_root(links, expected):
+    hosts, targets = (np.array([row[n] for row in links], np.int64) for n in (0, 1))
+    texts = (pa.chunked_array([[row[n] for row in links]], pa.string()) for n in (2, 3))
+    assert weights_of(hosts, targets, *texts).tolist() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("anchor", "expected"), ANCHORS.items(), ids=ANCHORS)

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.ranking import pagerank as pagerank_module
-from beamtrawl.transforms.ranking.pagerank import distinct, harmonic_centrality, pagerank, resolve
+from beamtrawl.transforms.ranking.pagerank import distinct, harmonic_centrality, heaviest, pagerank, resolve
 
 # Stated here and not imported: a changed limit fails a test.
 DAMPING = 0.85
 
 NODES = 7
 EDGES = st.lists(st.tuples(st.integers(0, NODES - 1), st.integers(0, NODES - 1)), max_size=30)
+WEIGHTED = st.lists(st.tuples(st.integers(0, NODES - 1), st.integers(0, NODES - 1), st.floats(0.001, 1)), max_size=30)
 
 
 def graph(edges, nodes=NODES):
@@ -30,16 +31,38 @@ def test_each_edge_is_there_once_without_loops_and_by_target(edges):
     assert found == sorted({(target, source) for source, target in edges if source != target})
 
 
+@given(WEIGHTED)
+def test_an_edge_has_the_largest_of_its_weights(edges):
+    columns = np.array(edges).reshape(-1, 3)
+    found = heaviest(*columns[:, :2].astype(np.int64).T, columns[:, 2], NODES)
+    largest = {}
+    for source, target, weight in edges:
+        if source != target:
+            largest[target, source] = max(weight, largest.get((target, source), 0))
+    assert list(zip(*(column.tolist() for column in found), strict=True)) == [
+        (source, target, weight) for (target, source), weight in sorted(largest.items())
+    ]
+
+
 @given(EDGES)
-def test_pagerank_solves_its_equations(edges):
+def test_without_weights_all_edges_have_the_same(edges):
     sources, targets, nodes = graph(edges)
+    assert pagerank(sources, targets, nodes) == pytest.approx(
+        pagerank(sources, targets, nodes, np.full(len(sources), 0.25))
+    )
+
+
+@given(WEIGHTED)
+def test_pagerank_solves_its_equations(edges):
+    columns, nodes = np.array(edges).reshape(-1, 3), NODES
+    sources, targets, weights = heaviest(*columns[:, :2].astype(np.int64).T, columns[:, 2], nodes)
     matrix = np.zeros((nodes, nodes))  # how a person moves from one to the next
-    matrix[targets, sources] = 1
+    matrix[targets, sources] = weights
     for node in range(nodes):
         out = matrix[:, node].sum()
         matrix[:, node] = matrix[:, node] / out if out else 1 / nodes
     exact = np.linalg.solve(np.eye(nodes) - DAMPING * matrix, np.full(nodes, 1 - DAMPING))
-    found = pagerank(sources, targets, nodes)
+    found = pagerank(sources, targets, nodes, weights)
     assert found == pytest.approx(exact, rel=1e-6)
     assert found.mean() == pytest.approx(1)
 

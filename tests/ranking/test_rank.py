@@ -321,3 +321,29 @@ def test_a_name_that_is_a_part_of_the_query_counts_by_its_share(tmp_path):
     assert [*alone] == [(PAGE, "#optics")] and {*both} == {(PAGE, "#optics"), (OTHER, "#optics bench")}
     assert both[PAGE, "#optics"] == pytest.approx(alone[PAGE, "#optics"] / 2)
     assert both[OTHER, "#optics bench"] > 2 * both[PAGE, "#optics"]
+
+
+def ranks_of(path, texts):
+    """The link rank of each target of links, given as (source, target, anchor)."""
+    directory = make_crawl(path, {1: [{"url": HUB, "text": "words"}]}, [link(*text, 1) for text in texts])
+    return {url: row["link_rank"] for url, row in ranked(directory, max_links=99, is_beam=False)[0].items()}
+
+
+def test_what_all_pages_repeat_endorses_less_than_what_they_say_in_their_own_words(tmp_path):
+    """As links of a menu and of the text do."""
+    pages = [f"{HUB}{n}" for n in range(9)]
+    menu = [(page, f"{HUB}license", "License") for page in pages]
+    text = [(page, f"{HUB}guide", f"how the guide treats case {n}") for n, page in enumerate(pages)]
+    found = ranks_of(tmp_path, menu + text)
+    assert found[f"{HUB}guide"] > 2 * found[f"{HUB}license"] > 2 * found[HUB + "0"]
+
+
+def test_pages_that_only_menus_lead_to_are_ranked_by_them(tmp_path):
+    """A page passes on all of its rank, whatever its links are; and no other host takes from it."""
+    pages = [f"{HUB}{n}" for n in range(4)]
+    menu = [(page, other, f"Page {other}") for page in pages for other in pages if page != other]
+    alone = ranks_of(tmp_path / "alone", menu)
+    assert [alone[page] for page in pages] == pytest.approx([1] * 4)
+    rival = [(f"{OTHER}{n}", pages[0], f"Page {pages[0]}") for n in range(9)]
+    found = ranks_of(tmp_path / "rival", menu + rival)
+    assert found[pages[0]] > found[pages[1]] == pytest.approx(found[pages[2]])

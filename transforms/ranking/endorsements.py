@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from ..urls.canonical import host
 from ..urls.relations import NOT_ENDORSING
-from .pagerank import Longs, resolve
+from .pagerank import Floats, Longs, resolve
 
 ENDORSING_KINDS = ("a", "area")
 """Kinds of links that people follow."""
@@ -108,6 +108,20 @@ def _of_sections(links: pa.Table) -> Iterator[pa.Table]:
         ends, sections = batch.select(["source_key", "target_key"]).take(pc.list_parent_indices(lists)), lists.flatten()
         rows = pa.Table.from_batches([ends]).append_column("anchor", sections.field("anchor"))
         yield rows.append_column("fragment", sections.field("id"))
+
+
+def weights_of(hosts: Longs, targets: Longs, anchors: pa.ChunkedArray, fragments: pa.ChunkedArray) -> Floats:
+    """How much each link counts for the rank of its target: 1/√n, if n links of its host to it have its anchor.
+
+    So a host whose n pages say the same of a page or section, as those of a menu do, has √n votes for it. Hosts and
+    pages are numbers. Needs all links to these targets.
+    """
+    said = hosts
+    for numbers in (targets, sorted_codes(anchors)[0], sorted_codes(fragments)[0]):
+        _, said, counts = np.unique(
+            said * (numbers.max(initial=0) + 1) + numbers, return_inverse=True, return_counts=True
+        )
+    return 1 / np.sqrt(counts[said])
 
 
 def duplicates(documents: pa.Table) -> pa.Table:

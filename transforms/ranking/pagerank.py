@@ -44,25 +44,39 @@ def distinct(sources: Longs, targets: Longs, nodes: int) -> tuple[Longs, Longs]:
     return edges % nodes, edges // nodes
 
 
-def pagerank(sources: Longs, targets: Longs, nodes: int) -> Floats:
+def heaviest(sources: Longs, targets: Longs, weights: Floats, nodes: int) -> tuple[Longs, Longs, Floats]:
+    """`distinct` edges, each with the largest of its weights."""
+    is_edge = sources != targets
+    edges, which = np.unique((targets * nodes + sources)[is_edge], return_inverse=True)
+    largest = np.zeros(len(edges))
+    np.maximum.at(largest, which, weights[is_edge])
+    return edges % nodes, edges // nodes, largest
+
+
+def pagerank(sources: Longs, targets: Longs, nodes: int, weights: Floats | None = None) -> Floats:
     """PageRank (Brin and Page 1998) of distinct edges, relative to the mean: an average node has 1.
 
-    The rank of nodes without links is distributed evenly over all nodes.
+    A node divides its rank among its targets by the weights of the edges, which are above 0; without, evenly. The rank
+    of nodes without links is distributed evenly over all nodes.
     """
-    out = np.bincount(sources, minlength=nodes)
+    weights = np.ones(len(sources)) if weights is None else weights
+    out = np.bincount(sources, weights, minlength=nodes)
     rank = np.ones(nodes)
     for _ in range(MAX_SWEEPS):
         before = rank
         shares, dangling = outgoing_shares(rank, out)
-        passed: Floats = np.bincount(targets, weights=shares[sources], minlength=nodes).astype(np.float64)
+        passed: Floats = np.bincount(targets, weights=shares[sources] * weights, minlength=nodes).astype(np.float64)
         rank = next_ranks(passed, dangling, nodes)
         if np.abs(rank - before).sum() < TOLERANCE * nodes:
             break
     return rank
 
 
-def outgoing_shares(rank: Floats, out: Longs) -> tuple[Floats, float]:
-    """The rank that each node gives to each of its `out` targets, and the total rank of nodes without targets."""
+def outgoing_shares(rank: Floats, out: Floats | Longs) -> tuple[Floats, float]:
+    """The rank that each node gives by an edge of weight 1, and the total rank of nodes without targets.
+
+    `out` is the total weight of its edges.
+    """
     return np.divide(rank, out, out=np.zeros(len(rank)), where=out > 0), float(rank[out == 0].sum())
 
 

@@ -68,11 +68,11 @@ def _pass_on(ranks: Ranks, scratch: Scratch, partitions: int) -> Iterator[tuple[
     """One element for each partition, even without links to it: all share the rank of pages without links."""
     partition, values = ranks
     edges = scratch.read("edges", partition, EDGES)
-    sources = edges["source"].to_numpy()
-    shares, dangling = outgoing_shares(values, np.bincount(sources, minlength=len(values)))
+    sources, weights = edges["source"].to_numpy(), edges["weight"].to_numpy()
+    shares, dangling = outgoing_shares(values, np.bincount(sources, weights, minlength=len(values)))
     targets = edges["target"].to_numpy()
     starts = np.flatnonzero(np.diff(targets, prepend=-1))  # sorted: the first edge of each target
-    targets, sums = targets[starts], np.add.reduceat(shares[sources], starts) if len(starts) else np.empty(0)
+    targets, sums = targets[starts], np.add.reduceat(shares[sources] * weights, starts) if len(starts) else np.empty(0)
     _, numbers = in_partition(targets)
     bounds = np.searchsorted(targets, places(np.arange(partitions + 1), 0))
     for target, (start, end) in enumerate(itertools.pairwise(bounds)):

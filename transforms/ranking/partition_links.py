@@ -25,7 +25,9 @@ PAGES = pa.schema([("key", KEY), ("url", pa.string())])
 HOSTS = pa.schema([("host", pa.string()), ("pages", pa.int64())])
 HOST_LINKS = pa.schema([("source", pa.string()), ("target", pa.string()), ("links", pa.int64())])
 LINKED = pa.schema([("links", pa.int64()), ("hosts", pa.int64())])  # of each page, as in RANKS
-EDGES = pa.schema([("source", pa.int64()), ("target", pa.int64())])  # number, place; distinct, sorted by target
+EDGES = pa.schema(
+    [("source", pa.int64()), ("target", pa.int64()), ("weight", pa.float64())]
+)  # number, place; distinct, sorted by target
 ANCHORS = pa.schema(
     [
         *(("is_section", pa.bool_()), ("target", pa.int64()), ("fragment", pa.string())),
@@ -213,9 +215,13 @@ def _arrive(links: Grouped, scratch: Scratch, partitions: int) -> Iterator[Any]:
     host_links = between.group_by(["source", "target"]).aggregate([("links", "sum")])
     scratch.write("host_links", partition, host_links.rename_columns(HOST_LINKS.names))
 
-    pairs = given.group_by(["source", "target"]).aggregate([])
+    names, _ = endorsements.sorted_codes(given["host"])
+    weights = endorsements.weights_of(names, targets, given["anchor"], given["fragment"])
+    weighted = given.append_column("weight", pa.array(weights)).group_by(["source", "target"])
+    pairs = weighted.aggregate([("weight", "max")])
     source_in, numbers = in_partition(pairs["source"].to_numpy())
-    pairs = pa.table([pa.array(numbers), pa.array(places(partition, pairs["target"].to_numpy()))], schema=EDGES)
+    columns = [pa.array(numbers), pa.array(places(partition, pairs["target"].to_numpy())), pairs["weight_max"]]
+    pairs = pa.table(columns, schema=EDGES)
     for source, rows in split_by(pairs, source_in):
         yield beam.pvalue.TaggedOutput("edges", (source, to_ipc(rows)))
 
