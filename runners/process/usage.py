@@ -37,15 +37,18 @@ def used() -> int | None:
 
 
 class Peak:
-    """Watches the memory inside `with`: `bytes` is the largest that was seen, None if it is not known."""
+    """Watches the memory inside `with`: `bytes` is the largest that was seen.
 
-    def __init__(self) -> None:
-        self.bytes: int | None = None
-        self._highest, self._ended = 0, threading.Event()
+    It begins with what is `used` just before; where that is None, nothing is watched.
+    """
+
+    def __init__(self, used: int | None) -> None:
+        self.bytes = used
+        self._highest = 0 if used is None else _sum(_resident)
+        self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="memory", daemon=True)
 
     def __enter__(self) -> "Peak":
-        self._look()
         if self.bytes is not None:
             self._thread.start()
         return self
@@ -67,7 +70,7 @@ class Peak:
             resident = _sum(_resident)
             if resident > _GROWN * self._highest:
                 self._highest = resident
-                self.bytes = max(self.bytes or 0, used() or 0) or None
+                self.bytes = max(self.bytes or 0, used() or 0)
 
 
 def _sum(size: Callable[[int], int]) -> int:

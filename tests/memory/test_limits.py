@@ -105,7 +105,7 @@ def test_processes_that_a_thread_and_a_child_have_started_count() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is measured on Linux only")
 def test_the_peak_of_this_process() -> None:
-    with Peak() as peak:
+    with Peak(used()) as peak:
         held = bytearray(os.urandom(1)) * (200 << 20)
         before = used() or 0
         del held
