@@ -81,7 +81,7 @@ def render(settings: Settings) -> str:
         lines += ["", f"# {part.type.__doc__}", f"[{part.name}]"]
         for field in dataclasses.fields(part.type):  # type: ignore[arg-type]
             value = getattr(getattr(settings, part.name), field.name)
-            lines += ["", _comments(part.type)[field.name]]
+            lines += ["", _comments(part.type)[field.name]]  # type: ignore[arg-type]
             lines.append(f"# {field.name} = …" if value is None else f"{field.name} = {to_toml(value)}")
     for name, kind in RULES.items():
         keys = [f"# {field.name}: {field.metadata['comment']}" for field in dataclasses.fields(kind)]

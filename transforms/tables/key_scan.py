@@ -56,7 +56,8 @@ def matching_rows(
     """The wanted rows of a file, with all columns of the schema or some.
 
     Row groups without a wanted value are skipped by their statistics. Of the others, one column is read first, and the
-    rest only where it matches; small ones are read as a whole. A file without that column yields all rows.
+    rest only where it matches. Without a Bloom filter, that is most of them, so small ones are read once, as a whole. A
+    file without that column yields all rows.
     """
     if not wanted.values:
         return
@@ -67,12 +68,13 @@ def matching_rows(
             yield conform(file.read(names, use_threads=False), schema)
             return
         for groups in _batches(file, groups_with(file, wanted.by, wanted.values)):
-            found = groups if _are_small(file, groups) else _groups_that_match(file, groups, wanted)
+            is_once = wanted.bloom is None and _are_small(file, groups)
+            found = groups if is_once else _groups_that_match(file, groups, wanted)
             if found:
                 rows = file.read_row_groups(found, names, use_threads=False)
                 mask = wanted.mask(rows)
                 if mask.any():
-                    yield conform(rows.filter(pa.array(mask)), schema)
+                    yield conform(rows if mask.all() else rows.filter(pa.array(mask)), schema)
 
 
 def groups_with(file: pq.ParquetFile, column: str, values: Sequence[Any]) -> Iterator[int]:
