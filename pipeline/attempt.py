@@ -58,17 +58,17 @@ class OneMachine(Protocol):
     def memory(self) -> Memory:
         """What all processes have and may have."""
 
-    def peak(self) -> Peak:
-        """What watches the memory of a step."""
+    def peak(self, used: int | None) -> Peak:
+        """What watches the memory of a step, before which all processes have so much."""
 
 
-def measured(engine: Engine, load: L) -> tuple[L, int | None]:
-    """Return a load with the memory that all processes have now, and the bytes that they may have.
+def measured(engine: Engine, load: L) -> tuple[L, Memory]:
+    """Return a load with the memory that all processes have now, and what they have and may have.
 
-    On other machines the load as it is, and None.
+    On other machines the load as it is, and a memory that is not known.
     """
     now = engine.memory() if isinstance(engine, OneMachine) else Memory(None, None)
-    return load if now.used is None else load._replace(used=now.used), now.most
+    return load if now.used is None else load._replace(used=now.used), now
 
 
 class Fitted:
@@ -89,14 +89,14 @@ class Fitted:
         self.engine, self.parts = engine, Parts(engine.workers)
         self._seconds, self._fit, self._peak = seconds, None, None
         if isinstance(engine, OneMachine):
-            load, most = measured(engine, load)
-            self._fit = fit(partial(bound, load), Parts(engine.workers_for(seconds)), most)
+            load, now = measured(engine, load)
+            self._fit = fit(partial(bound, load), Parts(engine.workers_for(seconds)), now.most)
             self.parts = self._fit.parts
             if self._fit.bound < self._fit.first:
                 self.engine = engine.limited(self.parts.workers)
             if line := self._fit.line(step):
                 warn(line)
-            self._peak = engine.peak()
+            self._peak = engine.peak(now.used)
 
     def run(self, build: Callable[[beam.Pipeline], None]) -> None:
         with self.watching():

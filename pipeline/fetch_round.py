@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, paths_of
-from ..transforms.directory.pieces import attempts_prefix, find_leftovers
+from ..transforms.directory.pieces import attempts_prefix, find_promises
 from ..transforms.directory.waiting import Waiting
 from ..transforms.frontier.priority import Quota, shares_of
 from ..transforms.frontier.read_due import Bounds, spare
@@ -118,7 +118,7 @@ def fetch_round(
     observer.step_started(step, attempt.progress, situation.waiting, most_pages or None)
     stop.watch(attempt.stop_file)
     fitted.run(partial(fetch.build, step=plan))
-    promises = write_promises(crawl.root, step.round, find_leftovers(crawl, attempts_prefix(step)))
+    promises = write_promises(crawl.root, step.round, find_promises(crawl, attempts_prefix(step)))
     files = [*situation.leftovers.files, *attempt.pieces(), *promises]
     population = None
     # In a round that was cut, hosts that answer fast have more than their share of the sample.

@@ -54,8 +54,8 @@ def rank(
     suffix = uuid.uuid4().hex[:8]
     folders = {segment.folder: links_folder(segment.folder, suffix) for segment in live_index(manifests).segments}
     votes = count_votes(crawl.root, [file.path for file in files_of(manifests, "links")])
-    load, most = measured(engine, RankLoad(votes, sum(file.rows for file in files_of(manifests, "documents"))))
-    is_in_memory = fits_in_memory(load, max_links, most)
+    load, memory = measured(engine, RankLoad(votes, sum(file.rows for file in files_of(manifests, "documents"))))
+    is_in_memory = fits_in_memory(load, max_links, memory.most)
     bound, seconds = (rank_bound, 0.0) if is_in_memory else (partitioned_bound, votes * SECONDS_PER_LINK)
     fitted = Fitted(engine, seconds, load, bound, f"round {attempt.step.round} rank", warn)
     with fitted.watching():

@@ -93,6 +93,12 @@ EXTERNAL_VISITS = "external_visits"
 LINKS_ONLY = "links_only"
 """Counter of a fetch step whose pages are not followed: what they link is in table links only."""
 
+PARSE_ERRORS = "parse_errors"
+"""Counter of an update step: documents on which their parser failed."""
+
+EXTRACT_ERRORS = "extract_errors"
+"""Counter of an update step: documents to which rules were not applied, or not all."""
+
 REQUESTED = frozenset(Outcome) - NO_ADDRESS - {Outcome.DENIED_ROBOTS, Outcome.UNREACHABLE_ROBOTS, Outcome.DEFERRED}
 """Outcomes for which a request for the URL itself was sent, or attempted."""
 

@@ -16,6 +16,7 @@ _CALLS = ("setup", "start", "process", "finish", "teardown")
 
 PARTS: Mapping[str, Sequence[str]] = {
     "apache_beam.coders.coder_impl": ("create_OutputStream",),
+    "apache_beam.internal.pickler": ("roundtrip",),
     "apache_beam.metrics.monitoring_infos": ("consolidate",),
     "apache_beam.options.pipeline_options": ("PipelineOptions._visible_option_list",),
     "apache_beam.pipeline": ("Pipeline._root_transform", "AppliedPTransform.side_inputs", "is_in_ipython"),
@@ -25,7 +26,11 @@ PARTS: Mapping[str, Sequence[str]] = {
     "apache_beam.runners.portability.local_job_service": ("BeamFnLoggingServicer",),
     "apache_beam.runners.worker.bundle_processor": ("DATA_INPUT_URN", "DATA_OUTPUT_URN"),
     "apache_beam.runners.worker.sdk_worker_main": ("main",),
-    "apache_beam.transforms.core": ("get_signature", "_check_fn_use_yield_and_return"),
+    "apache_beam.transforms.core": (
+        "get_signature",
+        "get_function_args_defaults",
+        "_check_fn_use_yield_and_return",
+    ),
     "apache_beam.transforms.ptransform": ("get_signature",),
     "apache_beam.transforms.sideinputs": ("SideInputMap",),
     "apache_beam.utils.interactive_utils": ("is_in_ipython",),

@@ -124,8 +124,8 @@ class DirectEngine:
         """Return what this process and its workers have and may have."""
         return usage.memory()
 
-    def peak(self) -> usage.Peak:
-        return usage.Peak()
+    def peak(self, used: int | None) -> usage.Peak:
+        return usage.Peak(used)
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         workers = self.workers_for(seconds)

@@ -2,7 +2,8 @@
 
 While it builds, translates and starts a pipeline, Beam asks about eight times per DoFn which user state and timers it
 has, and reads signatures, type hints and the source text of the same functions a thousand times. The answers depend on
-the class or the function only.
+the class or the function only. Three times for each ParDo, it pickles and unpickles what it was given, to tell whether
+another process could: here, either the FnApiRunner pickles it again, or nobody does.
 """
 
 import threading
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from apache_beam import pipeline
+from apache_beam.internal import pickler
 from apache_beam.transforms import core, ptransform, userstate
 from apache_beam.typehints import decorators
 from apache_beam.utils import interactive_utils
@@ -83,11 +85,18 @@ def _not_in_ipython() -> bool:
     return False
 
 
+def _unpickled(given: Any) -> Any:
+    """What Beam would pickle and unpickle to see whether it can be."""
+    return given
+
+
 _Hints = decorators.IOTypeHints
 _signature = _once(decorators, "get_signature")
 _CHANGES = (
     _once(userstate, "get_dofn_specs", by_class),
     _once(core, "_check_fn_use_yield_and_return"),
+    _once(core, "get_function_args_defaults"),
+    _Change(pickler, "roundtrip", _unpickled, pickler.roundtrip),
     _signature,
     *(_signature._replace(owner=importer) for importer in (core, ptransform)),
     _Change(_Hints, "from_callable", staticmethod(by_function(_Hints.from_callable)), vars(_Hints)["from_callable"]),

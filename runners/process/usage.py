@@ -37,18 +37,20 @@ def used() -> int | None:
 
 
 class Peak:
-    """Watches the memory inside `with`: `bytes` is the largest that was seen, None if it is not known.
+    """Watches the memory inside `with`: `bytes` is the largest that was seen.
 
-    What processes share is taken from their resident sizes, as it was when their proportional sizes were read last.
+    It begins with what is `used` just before; where that is None, nothing is watched. What processes share is taken
+    from their resident sizes, as it was when their proportional sizes were read last.
     """
 
-    def __init__(self) -> None:
-        self.bytes: int | None = None
-        self._read_at, self._shared, self._ended = 0, 0, threading.Event()
+    def __init__(self, used: int | None) -> None:
+        self.bytes = used
+        self._read_at = 0 if used is None else _sum(_resident)
+        self._shared = self._read_at - (used or 0)
+        self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="memory", daemon=True)
 
     def __enter__(self) -> "Peak":
-        self._look()
         if self.bytes is not None:
             self._thread.start()
         return self

@@ -18,9 +18,7 @@ from ...transforms.directory.waiting import waiting_by_reason
 from ...transforms.files.store import Space
 from ...transforms.frontier.excluded import NotRequested
 from ...transforms.indexing.live_segments import live_index
-from ...transforms.outcomes import IMPORTED, Outcome, count_requests
-from ...transforms.parsing.page_rules import EXTRACT_ERRORS
-from ...transforms.parsing.registry import PARSE_ERRORS
+from ...transforms.outcomes import EXTRACT_ERRORS, IMPORTED, PARSE_ERRORS, Outcome, count_requests
 from ...transforms.settings import Alarms, Limits, Settings, settings_digest
 from ...transforms.tables.newest import newest
 from ...transforms.tables.schemas import TABLES

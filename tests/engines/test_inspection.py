@@ -7,6 +7,7 @@ from typing import Any
 import apache_beam as beam
 import pytest
 from apache_beam.coders import StrUtf8Coder
+from apache_beam.internal import pickler
 from apache_beam.transforms import core, userstate
 from apache_beam.transforms.core import CallableWrapperDoFn
 from apache_beam.typehints.decorators import IOTypeHints, get_signature
@@ -132,6 +133,8 @@ def test_nothing_of_beam_is_changed_afterwards() -> None:
             userstate.get_dofn_specs,
             core.get_signature,
             core._check_fn_use_yield_and_return,
+            core.get_function_args_defaults,
+            pickler.roundtrip,
             beam.pipeline.is_in_ipython,
             interactive_utils.is_in_ipython,
             *(hints[name] for name in ("from_callable", "_make_origin")),

@@ -39,7 +39,7 @@ class Here(Elsewhere):
     def memory(self):
         return Memory(100 * MB, self.most)
 
-    def peak(self):
+    def peak(self, used):
         watched = contextlib.nullcontext()
         watched.bytes = 700 * MB
         return watched
@@ -54,8 +54,8 @@ def ran(engine):
 
 
 def test_what_a_load_is_on_this_machine_and_elsewhere():
-    assert measured(Here(1_200 * MB), LOAD) == (LOAD._replace(used=100 * MB), 1_200 * MB)
-    assert measured(Elsewhere(), LOAD) == (LOAD, None)
+    assert measured(Here(1_200 * MB), LOAD) == (LOAD._replace(used=100 * MB), Memory(100 * MB, 1_200 * MB))
+    assert measured(Elsewhere(), LOAD) == (LOAD, Memory(None, None))
 
 
 def test_there_is_enough():

@@ -105,9 +105,15 @@ def test_processes_that_a_thread_and_a_child_have_started_count() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is measured on Linux only")
 def test_the_peak_of_this_process() -> None:
-    with Peak() as peak:
+    with Peak(used()) as peak:
         held = bytearray(os.urandom(1)) * (200 << 20)
         before = used() or 0
         del held
     assert peak.bytes is not None
     assert before >= 200 << 20
+
+
+def test_a_peak_begins_with_what_was_used_before_and_without_it_nothing_is_watched() -> None:
+    with Peak(1 << 50) as known, Peak(None) as unknown:
+        pass
+    assert (known.bytes, unknown.bytes) == (1 << 50, None)

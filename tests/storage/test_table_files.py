@@ -170,10 +170,28 @@ def _footers():
 
 def test_only_columns_whose_values_repeat_have_a_dictionary(tmp_path):
     writer = TableWriter(str(tmp_path), "urls", 1)
-    writer.write_rows([sample(TABLES["urls"])])
-    file = writer.close()
-    with open_parquet(str(tmp_path), file.path) as opened:
-        group = opened.metadata.row_group(0)
-        columns = [group.column(number) for number in range(group.num_columns)]
-        found = {column.path_in_schema for column in columns if "RLE_DICTIONARY" in column.encodings}
-        assert found == set(REPEATED) & set(TABLES["urls"].names)
+    writer.write_rows([sample(TABLES["urls"])] * 50)
+    found = {column.path_in_schema for column in columns_of(tmp_path, writer) if "RLE_DICTIONARY" in column.encodings}
+    assert found == set(REPEATED) & set(TABLES["urls"].names)
+
+
+def columns_of(root, writer):
+    """The metadata of all columns in all row groups of a file that is now closed."""
+    with open_parquet(str(root), writer.close().path) as opened:
+        groups = [opened.metadata.row_group(number) for number in range(opened.num_row_groups)]
+        return [group.column(number) for group in groups for number in range(group.num_columns)]
+
+
+# the rows of each batch: whether columns are compressed and some have dictionaries
+BATCHES = {"one small batch": ([1], False), "one large batch": ([50], True), "several small batches": ([1, 1], True)}
+
+
+@pytest.mark.parametrize(("batches", "expected"), BATCHES.values(), ids=BATCHES)
+def test_all_rows_of_a_small_file_are_plain(tmp_path, batches, expected):
+    writer, row = TableWriter(str(tmp_path), "urls", 1), sample(TABLES["urls"])
+    for count in batches:
+        writer.write_rows([row] * count)
+    columns = columns_of(tmp_path, writer)
+    assert any("RLE_DICTIONARY" in column.encodings for column in columns) == expected
+    assert {column.compression for column in columns} == ({"ZSTD"} if expected else {"UNCOMPRESSED"})
+    assert read_table(str(tmp_path), [writer.path], TABLES["urls"]).num_rows == sum(batches)

@@ -62,8 +62,16 @@ def find_leftovers(crawl: CrawlDir, prefix: str) -> Leftovers:
         if all(_is_whole(crawl.root, file) for file in piece):
             files += piece
             records.append(f"attempts/{name}")
-    promises = [f"attempts/{name}" for name in fnmatch.filter(names, "*-promises-*.jsonl")]
-    return Leftovers(files, promises, records)
+    return Leftovers(files, _promises_in(names), records)
+
+
+def find_promises(crawl: CrawlDir, prefix: str) -> list[str]:
+    """The paths of the promise files of attempts with this name prefix; no piece is read."""
+    return _promises_in(crawl.names("attempts", f"{prefix}*"))
+
+
+def _promises_in(names: list[str]) -> list[str]:
+    return [f"attempts/{name}" for name in fnmatch.filter(names, "*-promises-*.jsonl")]
 
 
 def _is_whole(root: str, file: TableFile) -> bool:

@@ -17,10 +17,10 @@ from ..exchange.functions import Output, Partition, Side, WriteFn
 from ..frontier.scorers import ScoredLink, Scorer, factors, load_scorers
 from ..indexing.tombstones import REMOVALS, REPLACED
 from ..indexing.write_segment import in_order, write_segment
-from ..outcomes import DENIED_SEARCH, INDEX_SCOPE, Outcome
+from ..outcomes import DENIED_SEARCH, EXTRACT_ERRORS, INDEX_SCOPE, PARSE_ERRORS, Outcome
 from ..parsing import rel_canonical
-from ..parsing.page_rules import EXTRACT_ERROR, EXTRACT_ERRORS
-from ..parsing.registry import PARSE_ERROR, PARSE_ERRORS
+from ..parsing.page_rules import EXTRACT_ERROR
+from ..parsing.registry import PARSE_ERROR
 from ..parsing.spam import SOFT_404
 from ..tables.batches import cuts, release_freed
 from ..tables.schemas import DOCUMENTS, KEY, LINKS

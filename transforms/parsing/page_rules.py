@@ -15,9 +15,6 @@ from .main_text import collapse
 EXTRACT_ERROR = "extract_error"
 """Name of the fact that says why rules were not applied to a page, or not all."""
 
-EXTRACT_ERRORS = "extract_errors"
-"""Name of the counter of documents with that fact."""
-
 MAX_VALUES = 100
 """Maximum number of values of a fact of a page."""
 

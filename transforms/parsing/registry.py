@@ -11,9 +11,6 @@ from .source import Page, Source
 PARSE_ERROR = "parse_error"
 """Name of the fact that holds the error of a parser that failed on the document."""
 
-PARSE_ERRORS = "parse_errors"
-"""Name of the counter of such documents."""
-
 
 class Parser(Protocol):
     """Parses a kind of content; an entry point of `beamtrawl.parsers` names the class.

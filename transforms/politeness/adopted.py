@@ -1,7 +1,7 @@
 """Results and backoff states of earlier attempts at a step, read from their complete pieces."""
 
 import dataclasses
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from datetime import datetime
 
 from ..directory.crawl_dir import CrawlDir
@@ -63,9 +63,9 @@ def visited_keys(path: str, root: str) -> Iterator[tuple[str, list[bytes]]]:
     yield from keys.items()
 
 
-def write_promises(root: str, round_: int, leftovers: Leftovers) -> list[TableFile]:
-    """Write the promised host states as a host_turns file, so that they outlive the step; no file without promises."""
-    latest = newest_rows(row for path in leftovers.promises for row in promised_states(root, path))
+def write_promises(root: str, round_: int, promises: Sequence[str]) -> list[TableFile]:
+    """Write the host states of promise files as a host_turns file, so that they outlive the step; if any, a file."""
+    latest = newest_rows(row for path in promises for row in promised_states(root, path))
     writer = TableWriter(root, "host_turns", round_)
     nothing = {"visits": 0, "requests": 0, "fetched": 0, "failures": 0, "bytes": 0, "elapsed_ms": 0.0}
     writer.write_rows([{**nothing, "latency": list(EMPTY_LATENCY), "addresses": [], **row} for row in latest.values()])

@@ -81,7 +81,7 @@ def render(settings: Settings) -> str:
         lines += ["", f"# {part.type.__doc__}", f"[{part.name}]"]
         for field in dataclasses.fields(part.type):  # type: ignore[arg-type]
             value = getattr(getattr(settings, part.name), field.name)
-            lines += ["", f"# {field.metadata['comment']}{_default(field)}"]
+            lines += ["", _comments(part.type)[field.name]]  # type: ignore[arg-type]
             lines.append(f"# {field.name} = …" if value is None else f"{field.name} = {to_toml(value)}")
     for name, kind in RULES.items():
         keys = [f"# {field.name}: {field.metadata['comment']}" for field in dataclasses.fields(kind)]
@@ -96,6 +96,12 @@ def _hint(table: str, key: str, known: Iterable[str]) -> str:
     """What a user may have meant by an unknown key of a table."""
     near = difflib.get_close_matches(key, known, 1)
     return f"did you mean {near[0]}?" if near else f"[{table}] has {', '.join(known)}"
+
+
+@functools.cache
+def _comments(table: type) -> dict[str, str]:
+    """The comment of each key of a table, with its default."""
+    return {field.name: f"# {field.metadata['comment']}{_default(field)}" for field in dataclasses.fields(table)}
 
 
 def _default(field: dataclasses.Field) -> str:

@@ -14,6 +14,7 @@ from .bloom import Bloom
 from .table_files import column_number, conform, open_parquet, present
 
 _ROWS_AT_A_TIME = 1 << 16
+_SMALL = 1 << 16  # bytes of a row group, up to which a second read costs more than all columns of the first
 
 
 class Wanted(NamedTuple):
@@ -55,7 +56,8 @@ def matching_rows(
     """The wanted rows of a file, with all columns of the schema or some.
 
     Row groups without a wanted value are skipped by their statistics. Of the others, one column is read first, and the
-    rest only where it matches. A file without that column yields all rows.
+    rest only where it matches. Without a Bloom filter, that is most of them, so small ones are read once, as a whole. A
+    file without that column yields all rows.
     """
     if not wanted.values:
         return
@@ -66,14 +68,13 @@ def matching_rows(
             yield conform(file.read(names, use_threads=False), schema)
             return
         for groups in _batches(file, groups_with(file, wanted.by, wanted.values)):
-            column = file.read_row_groups(groups, [wanted.column], use_threads=False)
-            mask = wanted.mask(column)
-            found = _true_groups(file, groups, mask)
+            is_once = wanted.bloom is None and _are_small(file, groups)
+            found = groups if is_once else _groups_that_match(file, groups, wanted)
             if found:
                 rows = file.read_row_groups(found, names, use_threads=False)
-                if len(found) < len(groups):
-                    mask = wanted.mask(rows)
-                yield conform(rows.filter(pa.array(mask)), schema)
+                mask = wanted.mask(rows)
+                if mask.any():
+                    yield conform(rows if mask.all() else rows.filter(pa.array(mask)), schema)
 
 
 def groups_with(file: pq.ParquetFile, column: str, values: Sequence[Any]) -> Iterator[int]:
@@ -104,8 +105,13 @@ def _batches(file: pq.ParquetFile, groups: Iterable[int]) -> Iterator[list[int]]
         yield batch
 
 
-def _true_groups(file: pq.ParquetFile, groups: Sequence[int], mask: NDArray[np.bool_]) -> list[int]:
-    """The row groups with a row for which the mask is true."""
+def _are_small(file: pq.ParquetFile, groups: Sequence[int]) -> bool:
+    return sum(file.metadata.row_group(group).total_byte_size for group in groups) <= _SMALL
+
+
+def _groups_that_match(file: pq.ParquetFile, groups: Sequence[int], wanted: Wanted) -> list[int]:
+    """The row groups with a wanted row."""
+    mask = wanted.mask(file.read_row_groups(groups, [wanted.column], use_threads=False))
     found, start = [], 0
     for group in groups:
         end = start + file.metadata.row_group(group).num_rows
