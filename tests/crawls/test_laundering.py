@@ -67,11 +67,12 @@ def file_of(path: Path, name: str) -> TableFile:
 
 
 def within(file: Path, column: str) -> float:
-    """Where in a file the dictionary of a column is, as a share of its bytes: no checksum covers the head of a page."""
+    """Where in a file the values of a column end, as a share of its bytes: no checksum covers the head of a page."""
     footer = pq.read_metadata(file)
     chunks = [footer.row_group(0).column(number) for number in range(footer.num_columns)]
     (chunk,) = (each for each in chunks if each.path_in_schema == column)
-    return float((chunk.dictionary_page_offset + chunk.data_page_offset) / 2 / file.stat().st_size)
+    start = chunk.dictionary_page_offset or chunk.data_page_offset
+    return float((start + chunk.total_compressed_size - 8) / file.stat().st_size)
 
 
 def flip(file: Path, share: float = 0.5) -> None:

@@ -116,4 +116,5 @@ def test_the_peak_of_this_process() -> None:
 def test_a_peak_begins_with_what_was_used_before_and_without_it_nothing_is_watched() -> None:
     with Peak(1 << 50) as known, Peak(None) as unknown:
         pass
-    assert (known.bytes, unknown.bytes) == (1 << 50, None)
+    assert known.bytes is not None and known.bytes >= 1 << 50  # more, if this process has grown
+    assert unknown.bytes is None
