@@ -29,10 +29,11 @@ def run_crawl(
     An uncommitted step is repeated, from the committed state. `rounds` counts fetch steps from now on.
     """
     current = with_released(crawl, settings)
+    digest = settings_digest(current)
     follow_index_scope(crawl, current, engine, observer)
-    release_allowed_urls(crawl, current.traps, settings_digest(current), datetime.now(UTC))
-    release_reopened_urls(crawl, current.traps, settings_digest(current), datetime.now(UTC))
-    release_aliases(crawl, current.aliases, settings_digest(current), datetime.now(UTC))
+    release_allowed_urls(crawl, current.traps, digest, datetime.now(UTC))
+    release_reopened_urls(crawl, current.traps, digest, datetime.now(UTC))
+    release_aliases(crawl, current.aliases, digest, datetime.now(UTC))
     end = _run_rounds(crawl, settings, engine, observer, stop, Run(rounds))
     return with_counts(end, crawl, with_released(crawl, settings))
 

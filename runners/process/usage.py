@@ -45,13 +45,14 @@ class Peak:
 
     def __init__(self, used: int | None) -> None:
         self.bytes = used
-        self._read_at = 0 if used is None else _sum(_resident)
-        self._shared = self._read_at - (used or 0)
+        self._read_at = self._shared = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="memory", daemon=True)
 
     def __enter__(self) -> "Peak":
         if self.bytes is not None:
+            self._read_at = _sum(_resident)
+            self._shared = self._read_at - self.bytes
             self._thread.start()
         return self
 

@@ -35,7 +35,7 @@ from ..parsing.spam import SOFT_404, quality_of
 from ..rights.usage import Usage
 from ..settings import Extract, MainText
 from ..tables.batches import release_freed
-from ..tables.bloom import shard
+from ..tables.bloom import shard, shards
 from ..tables.schemas import DOCUMENTS, KEY, VISITS, Row
 from ..tables.sitemap_terms import EXTERNAL, PROBE
 from ..tables.table_files import conform, open_parquet
@@ -285,13 +285,13 @@ class ParseFn(StageFn):
             yield self.rejections.at(shard(host, self._shards), [rejection])
 
     def _by_shard(self, output: Output, table: pa.Table) -> Iterator[TaggedOutput]:
-        yield from output.split_by(table, [shard(host, self._shards) for host in table["host"].to_pylist()])
+        yield from output.split_by(table, shards(table["host"], self._shards))
 
     def _pages(self, table: pa.Table) -> Iterator[TaggedOutput]:
-        shards = [shard(host, self._shards) for host in table["host"].to_pylist()]
-        yield from self.pages.split_by(table, shards)
+        numbers = shards(table["host"], self._shards)
+        yield from self.pages.split_by(table, numbers)
         yields = pc.and_(pc.is_valid(table["canonical_url"]), pc.is_null(table["canonical_ignored"]))
-        table = table.append_column("yields", yields).append_column("shard", pa.array(shards, pa.int32()))
+        table = table.append_column("yields", yields).append_column("shard", pa.array(numbers, pa.int32()))
         named = [key_of(url) if url else None for url in table["canonical_url"].to_pylist()]
         own = table["url_key"].to_pylist()
         named = [key if key != other else None for key, other in zip(named, own, strict=True)]

@@ -7,8 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..indexing.tombstones import REPLACED, read_tombstones
-from ..tables.batches import Batch, from_ipc, split_by, to_ipc
-from ..tables.bloom import shard
+from ..tables.batches import Batch, by_host, from_ipc
 from ..tables.damage import require_whole
 from ..tables.schemas import DOCUMENTS
 from ..tables.table_files import TableFile, conform, open_parquet
@@ -65,8 +64,7 @@ def _read(
     with open_parquet(root, file.path) as opened:
         for group in range(opened.num_row_groups):
             found = findable(conform(opened.read_row_group(group), DOCUMENTS), masks, index_scope)
-            for number, rows in split_by(found, [shard(host, shards) for host in found["host"].to_pylist()]):
-                yield number, to_ipc(rows)
+            yield from by_host(found, shards)
 
 
 def _index(element: tuple[int, Iterable[bytes]], root: str, round_: int, korean_morphemes: bool) -> list[TableFile]:

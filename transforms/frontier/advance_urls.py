@@ -21,7 +21,7 @@ from ..exchange.summaries import Found, found
 from ..exchange.writers import write_rows
 from ..settings import Limits, Traps
 from ..tables.batches import Batch, split
-from ..tables.bloom import shard
+from ..tables.bloom import shards
 from ..tables.key_scan import Wanted
 from ..tables.schemas import FRONTIER, FRONTIER_LEFT, REVISITS, URLS, Row
 from ..tables.table_files import TableFile, TableWriter, open_parquet, statistics
@@ -121,7 +121,7 @@ class AdvanceFn(WriteFn):
         written, left = changes(rows["frontier"], kept)
         yield from self.files.if_any(self._write_urls(_with(new_urls, urls)))
         added = _with(new_frontier, written)
-        yield from self.written.split_by(added, _shards(added["host"], self._shards))
+        yield from self.written.split_by(added, shards(added["host"], self._shards))
         if left:
             rows_left = [row | {"round": self._round} for row in left]
             yield self.left.once(pa.Table.from_pylist(rows_left, schema=FRONTIER_LEFT))
@@ -141,12 +141,6 @@ class AdvanceFn(WriteFn):
 def _with(table: pa.Table, rows: list[Row]) -> pa.Table:
     """A table with further rows."""
     return pa.concat_tables([table, pa.Table.from_pylist(rows, schema=table.schema)])
-
-
-def _shards(hosts: pa.ChunkedArray, count: int) -> np.ndarray:
-    """The shard of each host."""
-    encoded = hosts.combine_chunks().dictionary_encode()
-    return np.array([shard(host, count) for host in encoded.dictionary.to_pylist()], np.int64)[encoded.indices]
 
 
 class WriteFrontierFn(WriteFn):

@@ -64,7 +64,7 @@ def visited_keys(path: str, root: str) -> Iterator[tuple[str, list[bytes]]]:
 
 
 def write_promises(root: str, round_: int, promises: Sequence[str]) -> list[TableFile]:
-    """Write the host states of promise files as a host_turns file, so that they outlive the step; if any, a file."""
+    """Write the host states of promise files, if any, to a file of host_turns, so that they outlive the step."""
     latest = newest_rows(row for path in promises for row in promised_states(root, path))
     writer = TableWriter(root, "host_turns", round_)
     nothing = {"visits": 0, "requests": 0, "fetched": 0, "failures": 0, "bytes": 0, "elapsed_ms": 0.0}

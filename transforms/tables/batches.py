@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .bloom import partitions, shard
+from .bloom import partitions, shards
 
 Batch = tuple[int, bytes]
 """(partition of the key space, rows as Arrow IPC)"""
@@ -84,7 +84,7 @@ def release_freed(worked_on: int) -> None:
         pa.default_memory_pool().release_unused()
 
 
-def by_host(rows: pa.Table, shards: int) -> Iterator[Batch]:
+def by_host(rows: pa.Table, count: int) -> Iterator[Batch]:
     """Batches of rows by shard of their host."""
-    for number, part in split_by(rows, [shard(host, shards) for host in rows["host"].to_pylist()]):
+    for number, part in split_by(rows, shards(rows["host"], count)):
         yield number, to_ipc(part)

@@ -33,6 +33,13 @@ def shard(host: str, count: int) -> int:
     return int.from_bytes(hashlib.blake2b(host.encode(), digest_size=4).digest()) * count >> 32
 
 
+def shards(hosts: pa.ChunkedArray, count: int) -> NDArray[np.int64]:
+    """The `shard` of each host."""
+    encoded = hosts.combine_chunks().dictionary_encode()
+    numbers = np.array([shard(host, count) for host in encoded.dictionary.to_pylist()], np.int64)
+    return numbers[encoded.indices.to_numpy()]
+
+
 class Bloom:
     """A set of keys with false positives and without false negatives.
 

@@ -78,13 +78,13 @@ def round_of(path: str) -> int:
 _PLAIN = 1 << 12
 """Bytes up to which all rows of a file are neither compressed nor encoded with dictionaries.
 
-The file is as large as with both, most of it is its footer, and it is read and written in two thirds of the time: for a
-page per column, not two.
+Such a file is no larger than with both, since most of it is its footer, and takes two thirds of the time to write and
+to read: a column has one page instead of two.
 """
 
 
 class TableWriter:
-    """Writes one new Parquet file of a table, batch by batch; the file is created with its first 4 kB.
+    """Writes one new Parquet file of a table, batch by batch. A small first batch waits for the next or for `close`.
 
     Rows are dicts or Arrow tables with the columns of the schema. `close` returns the file, or None if
     nothing was written. Each batch becomes a row group and should have its size. `statistics` names the columns that
