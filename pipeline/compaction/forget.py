@@ -23,6 +23,7 @@ from ...transforms.tables.table_files import TableFile, TableWriter, read_groups
 from ..attempt import Attempt, Engine
 from .compact import drop_history
 from .fold_history import fold_history
+from .garbage import remove_garbage
 from .index_scope import reindex
 
 REMOVED = {
@@ -51,9 +52,9 @@ def forget(crawl: CrawlDir, blocks: Blocks, settings: Settings, engine: Engine) 
     """Remove the rows of the URLs that some blocks match, and the files that held them, also of earlier rounds.
 
     Files that hold such rows are written anew without them, and the index is made anew from the documents if it holds
-    such a page. Then all files that were replaced are removed at once, so searches as of earlier rounds end here.
-    A killed call leaves a crawl as it was, or without the rows; the next call removes the rest. CrawlDirError while a
-    fetched round waits for its update.
+    such a page. Then all files that were replaced are removed at once, so searches as of earlier rounds end here, and
+    what failed attempts have left, which may hold such rows (`remove_garbage`). A killed call leaves a crawl as it was,
+    or without the rows; the next call removes the rest. CrawlDirError while a fetched round waits for its update.
     """
     manifests = crawl.require_manifests()
     step = next_step(manifests)
@@ -65,7 +66,9 @@ def forget(crawl: CrawlDir, blocks: Blocks, settings: Settings, engine: Engine) 
     if is_indexed:
         reindex(crawl, settings, engine)
     drop_history(crawl, digest)
-    fold_history(crawl, datetime.now(UTC) + timedelta(seconds=1), most=0, kept_for=timedelta(0))
+    now, at_once = datetime.now(UTC) + timedelta(seconds=1), timedelta(0)
+    fold_history(crawl, now, most=0, kept_for=at_once)
+    remove_garbage(crawl, now, at_once)
     return Forgotten(rows, is_indexed)
 
 

@@ -1,15 +1,23 @@
 """`block --forget` and `compact`: what is stored of the blocked pages is gone, and nothing else."""
 
+import contextlib
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from beamtrawl.pipeline.compaction.forget import forget
 from beamtrawl.search.searcher import Index
+from beamtrawl.transforms.blocks.files import read_blocks
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.errors import BeamtrawlError
+from beamtrawl.transforms.files import filesystem
+from beamtrawl.transforms.settings import Settings
 from tests.support import crawls
 from tests.support.command_line import LOOPBACK, beamtrawl
-from tests.support.crawls import rows
+from tests.support.crawls import InProcess, rows
+from tests.support.disks import Fault, SimulatedDisk, spread
 from tests.support.web import Web, html, plain
 
 SECRET = "xylograph"
@@ -85,3 +93,30 @@ def test_a_part_of_a_host(crawl: tuple[Path, Web]) -> None:
     assert files_with(path, f"Another {SECRET}") == []
     assert hits(path) == {"Home", f"{SECRET} one"}
     assert files_with(path, f"A {SECRET}")
+
+
+def test_the_next_call_removes_what_a_killed_one_and_failed_attempts_have_left(
+    crawl: tuple[Path, Web], tmp_path: Path
+) -> None:
+    """It is killed before the removal of a file, each of which is before or after a commit."""
+    path, web = crawl
+    assert beamtrawl("block", path, web.authority("b.test"), "--forget").code == 0
+    visits = next(path / name for name in files_with(path, SECRET) if name.startswith("visits/"))
+    shutil.copy(visits, visits.with_name("part-of-a-failed-attempt.parquet"))
+
+    def forgotten(directory: Path, fault: Fault) -> list[str]:
+        disk = SimulatedDisk(tmp_path / "kept", fault)
+        with filesystem.mounted(str(directory), disk), contextlib.suppress(BeamtrawlError, OSError):
+            of_crawl = CrawlDir(str(directory))
+            forget(of_crawl, read_blocks(of_crawl), Settings(), InProcess())
+        return disk.operations
+
+    whole = Path(shutil.copytree(path, tmp_path / "whole"))
+    operations = forgotten(whole, Fault("none"))
+    assert files_with(whole, SECRET) == []
+    removals = [number for number, name in enumerate(operations, 1) if name == "remove"]
+    for at in spread(removals, 4, "forget"):
+        killed = Path(shutil.copytree(path, tmp_path / f"killed-{at}"))
+        forgotten(killed, Fault("kill", at))
+        forgotten(killed, Fault("none"))
+        assert (files_with(killed, SECRET), hits(killed)) == ([], {"Home"}), at

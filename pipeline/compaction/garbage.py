@@ -1,0 +1,42 @@
+"""Removes files that no committed step names: what failed attempts, and removals that were killed, have left."""
+
+import contextlib
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from ...transforms.directory.beside import REGISTRATION, live_stems
+from ...transforms.directory.checkpoints import fold
+from ...transforms.directory.crawl_dir import CrawlDir, next_step, visible_files
+from ...transforms.directory.pieces import attempts_prefix, find_leftovers
+from ...transforms.files import filesystem
+from ...transforms.tables.schemas import TABLES
+from .fold_history import KEPT_FOR
+
+
+def remove_garbage(crawl: CrawlDir, now: datetime, kept_for: timedelta = KEPT_FOR, is_guarded: bool = False) -> int:
+    """Remove every file of a table or index that no committed step names, and return the number of files.
+
+    Files of a `seeds add` that runs beside it stay, and pieces of the step under way. So do files that were replaced
+    within `kept_for`: a reader may be about to open them. The order matters: whoever wrote a file before the files were
+    listed was registered then, or had committed. `is_guarded` says that the caller guards the crawl directory.
+    """
+    files = list(_data_files(crawl))
+    stems = live_stems(crawl, is_guarded)
+    manifests = crawl.manifests()
+    lately = fold(crawl.committed(), now - kept_for).manifests.values()
+    left = find_leftovers(crawl, attempts_prefix(next_step(manifests)))  # the next crawl adopts them
+    visible = {*visible_files(lately), *left.records, *left.promises, *(file.path for file in left.files)}
+    garbage = [path for path in files if not (_is_visible(path, visible) or any(stem in path for stem in stems))]
+    crawl.require_claim()
+    with contextlib.suppress(FileNotFoundError):  # a writer removed its own
+        filesystem.delete(crawl.path(path) for path in garbage)
+    return len(garbage)
+
+
+def _data_files(crawl: CrawlDir) -> Iterator[str]:
+    for table in (*TABLES, "index", "attempts"):
+        yield from (path for path in crawl.paths(table) if not path.startswith(REGISTRATION))
+
+
+def _is_visible(path: str, visible: set[str]) -> bool:
+    return path in visible or path.rpartition("/")[0] in visible
