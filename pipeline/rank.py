@@ -34,6 +34,12 @@ def has_unranked_links(manifests: Iterable[Manifest]) -> bool:
     return rounds["update"] > rounds["rank"] and bool(files_of(manifests, "links"))
 
 
+def has_lost_ranks(manifests: Sequence[Manifest]) -> bool:
+    """Return whether the index was ranked, and no segment has link data: it was made anew, and not ranked since."""
+    segments = live_index(manifests).segments if any(m.step == "rank" for m in manifests) else []
+    return bool(segments) and all(segment.links is None for segment in segments)
+
+
 def rank(
     crawl: CrawlDir,
     settings_digest: str,

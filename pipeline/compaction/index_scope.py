@@ -11,7 +11,7 @@ from ...transforms.tables.table_files import read_table
 from ...transforms.urls.index_scope import IndexScope
 from ..attempt import Engine
 from ..control import Observer
-from ..rank import rank
+from ..rank import has_lost_ranks, rank
 from .rebuild_index import rebuild_index
 
 
@@ -25,12 +25,16 @@ def follow_index_scope(crawl: CrawlDir, settings: Settings, engine: Engine, obse
 
 def reindex(crawl: CrawlDir, settings: Settings, engine: Engine) -> list[Manifest]:
     """Make the index anew by the settings of now, and rank it if it was ranked; the manifests of both steps."""
-    digest = settings_digest(settings)
     scope, korean = IndexScope.of(settings.index), settings.documents.korean_morphemes
-    done = [rebuild_index(crawl, digest, engine, korean, scope)]
-    if any(manifest.step == "rank" for manifest in crawl.manifests()):
-        done.append(rank(crawl, digest, engine, settings.ranking.max_links, datetime.now(UTC)))
-    return done
+    made = rebuild_index(crawl, settings_digest(settings), engine, korean, scope)
+    return [made, *rank_anew(crawl, settings, engine)]
+
+
+def rank_anew(crawl: CrawlDir, settings: Settings, engine: Engine) -> list[Manifest]:
+    """Rank the index if it was ranked before it was made anew, also by a program that was killed since."""
+    if not has_lost_ranks(crawl.manifests()):
+        return []
+    return [rank(crawl, settings_digest(settings), engine, settings.ranking.max_links, datetime.now(UTC))]
 
 
 def differs(crawl: CrawlDir, manifests: Sequence[Manifest], wanted: IndexScope) -> bool:

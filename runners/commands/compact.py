@@ -11,7 +11,7 @@ from ...pipeline.compaction.damage import Damage
 from ...pipeline.compaction.drop_bodies import drop_bodies
 from ...pipeline.compaction.fold_history import fold_history
 from ...pipeline.compaction.forget import Forgotten, forget
-from ...pipeline.compaction.index_scope import differs, reindex
+from ...pipeline.compaction.index_scope import differs, rank_anew, reindex
 from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
 from ...transforms.directory.crawl_dir import CrawlDir
@@ -56,8 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
             removed = forget(claimed, blocks, settings, chosen)
             print(_describe(removed))
         is_due = differs(claimed, claimed.manifests(), IndexScope.of(settings.index))
-        if arguments.rebuild_index or is_due:
-            print("\n".join(map(describe_manifest, reindex(claimed, settings, chosen))))
+        mend = reindex if arguments.rebuild_index or is_due else rank_anew
+        for manifest in mend(claimed, settings, chosen):
+            print(describe_manifest(manifest))
         warn = partial(print, file=sys.stderr)
         dropped, damage = None, Damage(claimed, warn)
         if settings.storage.body_rounds is not None:

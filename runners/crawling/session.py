@@ -16,7 +16,7 @@ from ...pipeline import control
 from ...pipeline.attempt import Engine
 from ...pipeline.control import End, StopSignal
 from ...pipeline.crawl import run_crawl
-from ...pipeline.rank import has_unranked_links, rank
+from ...pipeline.rank import has_lost_ranks, has_unranked_links, rank
 from ...pipeline.seeds import Added, Seed, add_seeds, decode_lines, parse_seeds
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import has_lost_settings, last_settings, stored_settings
@@ -232,8 +232,12 @@ def _not_stored(settings: Settings, stored: Settings) -> list[str]:
 def rank_after_crawl(
     directory: CrawlDir, ranking: Ranking, settings_digest: str, engine: Engine, observer: Observer
 ) -> None:
-    """Rank the links of a crawl, if the settings enable it; a failure is a warning: the crawl is committed."""
-    if not ranking.after_crawl or not has_unranked_links(directory.manifests()):
+    """Rank the links of a crawl, if the settings enable it; a failure is a warning: the crawl is committed.
+
+    Ranks that the index has lost are made anew in any case.
+    """
+    manifests = directory.manifests()
+    if not has_lost_ranks(manifests) and not (ranking.after_crawl and has_unranked_links(manifests)):
         return
     try:
         observer.busy("ranking pages and hosts by their links")

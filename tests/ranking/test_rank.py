@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.pipeline.compaction.rebuild_index import rebuild_index
 from beamtrawl.pipeline.rank import rank
 from beamtrawl.runners.crawling.console import Console
 from beamtrawl.runners.crawling.session import rank_after_crawl
@@ -160,6 +161,17 @@ def test_a_crawl_ends_with_it_if_there_is_something_new(crawl):
     assert after_crawl(crawl).startswith("round 2 rank: 13 links between 9 pages of 3 hosts, in ")
     assert Index.open(crawl).search("beacon").total == 1
     assert after_crawl(crawl) == ""
+
+
+def test_ranks_that_a_killed_rebuild_has_lost_are_made_anew(crawl):
+    """By the end of the next crawl, whatever the settings say, and by `compact`."""
+    for mend in (lambda: after_crawl(crawl, after_crawl=False), lambda: beamtrawl("compact", crawl.root).out):
+        beamtrawl("rank", crawl.root)
+        rebuild_index(crawl, "", InProcess(), False)  # after which the program is killed
+        assert Index.open(crawl).search("beacon").total == 0
+        assert "round 2 rank: 13 links between 9 pages of 3 hosts, in " in mend()
+        assert Index.open(crawl).search("beacon").total == 1
+        assert " rank: " not in mend()
 
 
 def test_that_it_fails_is_told_and_fails_no_crawl(crawl):
