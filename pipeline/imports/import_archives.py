@@ -17,12 +17,13 @@ from ...transforms.archives.scan import RECORDS, read_scanned
 from ...transforms.archives.sources import Source, Trouble
 from ...transforms.blocks.files import read_blocks
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, next_step, paths_of
-from ...transforms.directory.pieces import attempts_prefix, find_leftovers
+from ...transforms.directory.pieces import attempts_prefix, find_leftovers, find_promises
 from ...transforms.errors import CrawlDirError
 from ...transforms.files import filesystem
 from ...transforms.http.request_headers import Identity
 from ...transforms.outcomes import IMPORTED, LINKS_ONLY
 from ...transforms.parsing.crawl_scope import CrawlScope
+from ...transforms.politeness.adopted import write_promises
 from ...transforms.settings import Settings, changed_values, settings_digest
 from ...transforms.tables.table_files import TableFile, TableWriter
 from ...transforms.urls.canonical import url_key
@@ -30,6 +31,7 @@ from ..attempt import Attempt, Engine
 from ..compaction.compact_all import compact_all
 from ..compaction.damage import Damage
 from ..control import Observer, StopSignal
+from ..release_held import release_reopened_urls, with_released
 from ..update_round import update_round
 from . import read_files, scan_files
 from .parts import File, Slice, captures_of, choose_captures, parts_of, write_plans
@@ -82,9 +84,12 @@ def import_archives(
 ) -> Imported:
     """Import the captures of archives, as rounds of a crawl whose pages are not requested.
 
-    Each round is committed as a whole. After a kill, or `stop`, the same call goes on at the file and the record.
+    Each round is committed as a whole. After a kill, or `stop`, the same call goes on at the file and the record. What
+    a crawl that was killed owes is done first, or taken over: its update, reopened URLs, promises to hosts.
     """
+    settings = with_released(crawl, settings)
     _finish_update(crawl, settings, engine, observer)
+    release_reopened_urls(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))
     follows = _was_followed(crawl.manifests()) if job.follows is None else job.follows
     if not crawl.manifests():
         now = iso(datetime.now(UTC))
@@ -186,7 +191,7 @@ def _import_part(own: _Import, part: Sequence[Slice], rights: Rights, found: Imp
         _read(own, attempt, groups, chosen)
         if own.stop.is_set():
             return
-        written = [*leftovers.files, *attempt.pieces(), *_seeds(own, step, manifests)]
+        written = [*leftovers.files, *attempt.pieces(), *_seeds(own, step, manifests), *_promises(crawl, step)]
     counters = {IMPORTED: chosen.visits} | ({} if own.follows else {LINKS_ONLY: 1})
     values = changed_values(own.settings)
     manifest = attempt.commit(settings_digest(own.settings), files=written, counters=counters, settings=values)
@@ -197,6 +202,13 @@ def _import_part(own: _Import, part: Sequence[Slice], rights: Rights, found: Imp
     _finish_update(crawl, own.settings, own.engine, own.observer)
     storage, digest = own.settings.storage, settings_digest(own.settings)
     compact_all(crawl, storage, digest, own.engine, own.observer, Damage(crawl, own.observer.warn))
+
+
+def _promises(crawl: CrawlDir, step: Step) -> list[TableFile]:
+    """The promises to hosts of a killed fetch step, whose round the import takes; its workers, if any, are stopped."""
+    fetch = Attempt(crawl, step)
+    fetch.stop_earlier()
+    return write_promises(crawl.root, step.round, find_promises(crawl, attempts_prefix(step)))
 
 
 def _read(own: _Import, attempt: Attempt, groups: list[list[tuple[Source | str, str]]], chosen: Chosen) -> None:

@@ -1,6 +1,7 @@
 """An import that was interrupted goes on where it was, and gives the same tables."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import apache_beam as beam
@@ -9,9 +10,13 @@ import pytest
 from beamtrawl.pipeline.attempt import Engine
 from beamtrawl.pipeline.control import StopSignal
 from beamtrawl.pipeline.imports.import_archives import Imported, Job, import_archives
+from beamtrawl.pipeline.release_held import release, with_released
 from beamtrawl.transforms.archives.sources import sources_of
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Step
+from beamtrawl.transforms.directory.pieces import PromiseLog
 from beamtrawl.transforms.errors import CrawlDirError
+from beamtrawl.transforms.settings import settings_digest
+from beamtrawl.transforms.tables.schemas import HostRow
 from tests.imports.test_bad_input import record
 from tests.support.command_line import LOOPBACK, beamtrawl
 from tests.support.crawls import InProcess, Silent, crawl, fetch, rows, settings, without_times
@@ -122,3 +127,24 @@ def test_pages_that_a_crawl_has_fetched_are_not_lost(tmp_path: Path) -> None:
     run(tmp_path / "c", job(tmp_path))  # updates the round of the crawl first
     assert {row["round"] for row in rows(tmp_path / "c", "visits")} == {1, 2}
     assert len(rows(tmp_path / "c", "documents")) == 1 + len(NAMES)
+
+
+def test_a_promise_of_a_killed_fetch_step_outlives_an_import(tmp_path: Path) -> None:
+    """The import takes the round of the step, and the next crawl looks for promises to the round after it."""
+    given, until = job(tmp_path, part=9), datetime(2099, 1, 2, tzinfo=UTC)
+    directory = CrawlDir(str(tmp_path / "c"))
+    log = PromiseLog(directory, "000001-fetch-0a1b2c3d")
+    row = HostRow(host="busy.test", round=1, last_fetched_at=datetime(2026, 1, 1, tzinfo=UTC), last_elapsed_ms=5.0)
+    log.write(row | HostRow(failures_in_row=1, crawl_delay=0.0, not_before=until, held_by="retry_after"))
+    run(tmp_path / "c", given)
+    assert [(row["host"], row["not_before"]) for row in rows(tmp_path / "c", "hosts")] == [("busy.test", until)]
+    assert directory.exists("attempts/000001-fetch-0a1b2c3d.stop"), "a job on a cluster may outlive its driver"
+    log.remove()
+
+
+def test_an_import_holds_no_url_that_was_released_for_good(tmp_path: Path) -> None:
+    directory, chosen = CrawlDir(str(tmp_path / "c")), settings(scope__mode="any")
+    release(directory, ["a.test/calendar/*"], "", datetime.now(UTC))
+    run(tmp_path / "c", job(tmp_path))
+    (update,) = [m for m in directory.manifests() if m.step == "update"]
+    assert update.settings_digest == settings_digest(with_released(directory, chosen)) != settings_digest(chosen)

@@ -2,14 +2,18 @@
 
 from pathlib import Path
 
+from beamtrawl.pipeline.control import StopSignal
+from beamtrawl.pipeline.imports.import_archives import Job, import_archives
 from beamtrawl.pipeline.release_held import release_reopened_urls
+from beamtrawl.transforms.archives.sources import sources_of
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.settings import Traps
 from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls import url_key
+from tests.imports.test_bad_input import record
 from tests.support.committed_steps import NOW, commit
+from tests.support.crawls import InProcess, Silent, frontier, settings
 from tests.support.crawls import crawl as run_rounds
-from tests.support.crawls import frontier
 
 HELD = "http://a.test/calendar/2030"
 
@@ -53,3 +57,13 @@ def test_nothing_is_freed_while_a_round_is_to_be_updated(tmp_path: Path) -> None
     commit(directory, "fetch", 2)
     assert release_reopened_urls(directory, Traps(), "", NOW) == 0
     assert waiting(tmp_path) == []
+
+
+def test_an_import_after_a_kill_frees_them_first(tmp_path: Path) -> None:
+    """Its round is the last one then, and has reopened nothing."""
+    directory, archive = updated(tmp_path / "crawl", reopened=1), tmp_path / "a.warc.gz"
+    archive.write_bytes(record("a"))
+    job = Job(sources_of(str(archive))[0], [])
+    import_archives(directory, settings(scope__mode="any"), InProcess(), Silent(), StopSignal(), job)
+    run_rounds(tmp_path / "crawl", rounds=0)
+    assert waiting(tmp_path / "crawl") == [HELD]
