@@ -50,6 +50,7 @@ def _run_rounds(
             update_round(crawl, settings, engine, observer, manifests, step)
             if not stop.is_set():
                 compact_all(crawl, settings.storage, settings_digest(settings), engine, observer, damage)
+            crawl.forget_names()  # seeds may have been added meanwhile, or URLs released
             continue
         left = pages_left(settings.limits, manifests)
         if reason := limit_reached(run, stop.is_set(), left, settings.scope.check_external):
@@ -68,6 +69,7 @@ def _run_rounds(
         if isinstance(action, Wait):
             observer.waiting(action.until, situation.waiting)
             stop.wait((action.until - now).total_seconds())
+            crawl.forget_names()
             run = run.after_wait()
             continue
         fetched = fetch_round(crawl, settings, engine, observer, stop, manifests, step, situation)

@@ -20,7 +20,7 @@ def test_the_owner_lists_manifests_once_and_again_when_it_commits(tmp_path: Path
     anyone = CrawlDir(str(tmp_path))
     with Lock(CrawlDir(str(tmp_path))) as owner:
         assert steps(owner) == []
-        anyone.commit(SEEDS)  # which no program does beside an owner
+        anyone.commit(SEEDS)
         assert (steps(owner), steps(anyone)) == ([], ["seeds"])
         owner.commit(FETCH)
         assert steps(owner) == steps(anyone) == ["seeds", "fetch"]

@@ -221,7 +221,10 @@ class CrawlDir:
         return folded
 
     def manifest_names(self) -> list[str]:
-        """The names of the files of the manifests, sorted. Under a claim no other process adds any: listed once."""
+        """The names of the files of the manifests, sorted; under a claim, as they were listed last.
+
+        The owner lists them when it commits, and before each round (`forget_names`): others add seeds alone.
+        """
         if self._names is None or self.claim is None:
             self._names = self.names("manifests", "*.json")
         return self._names
