@@ -218,6 +218,15 @@ def test_a_cut_manifest_of_the_last_step_may_be_deleted(copy: Path) -> None:
     assert beamtrawl("check", "crawl", copy).code == 0
 
 
+@pytest.mark.parametrize("command", ["compact", "rank"])
+def test_a_cut_manifest_whose_rows_were_merged_or_ranked_is_to_be_restored(copy: Path, command: str) -> None:
+    """If its step were done again, the merged rows would be there twice."""
+    assert beamtrawl(command, copy).code == 0
+    last = copy / "manifests" / "000002-update.json"
+    last.write_text(last.read_text()[:100])
+    assert failure("status", copy)[1].endswith("restore it from a copy, or start a crawl in another directory")
+
+
 def test_a_cut_manifest_of_an_earlier_step_is_to_be_restored(copy: Path) -> None:
     earlier = copy / "manifests" / "000001-update.json"
     earlier.write_text(earlier.read_text()[:100])

@@ -61,14 +61,22 @@ RESTORE = "restore it from a copy, or start a crawl in another directory"
 REDO = "restore it from a copy, or delete it: beamtrawl crawl then does this step again"
 """What to do about a manifest that cannot be used: in general, and if `is_last_step`."""
 
+_BEFORE = {"fetch.json": ("seeds", "revisits"), "update.json": ("seeds", "revisits", "fetch")}
+"""The steps of a round that its fetch or update step may rest on; those that merge or rank come after both."""
+
 
 def is_last_step(file_name: str, file_names: Iterable[str]) -> bool:
-    """Whether a file is the manifest of the last fetch or update step, on which no other step rests."""
+    """Whether a file is the manifest of the last fetch or update step, on which no other step rests.
+
+    >>> names = ["000001-fetch.json", "000001-update.json"]
+    >>> is_last_step(names[1], names), is_last_step(names[1], [*names, "000001-compact-0a1b2c3d.json"])
+    (True, False)
+    """
     round_, _, rest = file_name.partition("-")
-    if rest not in ("fetch.json", "update.json"):
+    if rest not in _BEFORE:
         return False
     others = (other.partition("-") for other in file_names if other != file_name)
-    return all(number < round_ or (number == round_ and name < rest) for number, _, name in others)
+    return all(number < round_ or (number == round_ and name.startswith(_BEFORE[rest])) for number, _, name in others)
 
 
 def missing_steps(file_names: Collection[str]) -> list[str]:
