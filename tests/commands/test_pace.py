@@ -9,8 +9,12 @@ import pytest
 from beamtrawl.runners.checks.pace import Pace, seconds_left
 from beamtrawl.runners.terminal.errors import Failure
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.pieces import PromiseLog
 from beamtrawl.transforms.settings import Politeness
+from beamtrawl.transforms.tables.schemas import HostRow
+from beamtrawl.transforms.tables.table_files import TableWriter
 from tests.support.command_line import beamtrawl
+from tests.support.committed_steps import NOW, commit, hosts
 from tests.support.web import Web, html, plain, redirect
 
 _DELAY_S = 0.2
@@ -96,3 +100,24 @@ def test_a_host_that_a_crawl_leaves_alone_is_left_alone(tmp_path: Path) -> None:
     assert 20.0 < seconds_left(crawl, host, ended - timedelta(seconds=30)) < 40.0
     with pytest.raises(Failure, match=f"{host} is not asked before 20.* UTC.*; run the command then"):
         seconds_left(crawl, host, ended - timedelta(hours=1))
+
+
+def test_what_a_host_asked_for_in_a_round_that_was_killed_counts(tmp_path: Path) -> None:
+    """Before its fetch step is committed, and before its update step is."""
+    crawl = CrawlDir(str(tmp_path))
+
+    def state(round_: int, seconds: float) -> HostRow:
+        row = HostRow(host="a.test", round=round_, last_fetched_at=NOW, last_elapsed_ms=1.0, failures_in_row=1)
+        return row | HostRow(crawl_delay=0.0, not_before=NOW + timedelta(seconds=seconds), held_by="retry_after")
+
+    commit(crawl, "fetch", 1)
+    commit(crawl, "update", 1, [hosts(crawl, 1, "a.test", not_before=NOW + timedelta(seconds=10))])
+    assert (seconds_left(crawl, "a.test", NOW), seconds_left(crawl, "b.test", NOW)) == (10.0, 0.0)
+    log = PromiseLog(crawl, "000002-fetch-0a1b2c3d")
+    log.write(state(2, 20))
+    assert (seconds_left(crawl, "a.test", NOW), seconds_left(crawl, "b.test", NOW)) == (20.0, 0.0)
+    log.remove()
+    turns = TableWriter(crawl.root, "host_turns", 2)
+    turns.write_rows([dict(state(2, 30))])
+    commit(crawl, "fetch", 2, [turns.close()])
+    assert (seconds_left(crawl, "a.test", NOW), seconds_left(crawl, "b.test", NOW)) == (30.0, 0.0)
