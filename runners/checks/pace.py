@@ -2,17 +2,15 @@
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 
-from ...transforms.directory.crawl_dir import CrawlDir, Manifest, next_step, paths_of
+from ...transforms.directory.crawl_dir import CrawlDir, files_of, next_step
 from ...transforms.directory.pieces import attempts_prefix, find_leftovers
 from ...transforms.politeness.adopted import state_rows
 from ...transforms.politeness.backoff import STATE_COLUMNS, HostState, usual_rest
 from ...transforms.politeness.host_stats import newest_row
 from ...transforms.settings import Politeness
-from ...transforms.tables.schemas import HOSTS, HostRow
-from ...transforms.tables.table_files import read_table
 from ..terminal.errors import Failure
 
 _LONGEST_S = 60.0
@@ -62,11 +60,19 @@ class Pace:
 def seconds_left(crawl: CrawlDir, host: str, now: datetime) -> float:
     """Return the seconds until a crawl would send a host the next request; 0 if it is not known.
 
-    Failure if these are more than a minute: a backoff, or what the host asked for. The round under way counts, also one
-    whose program was killed.
+    Failure if these are more than a minute: a backoff, or what the host asked for. A round under way counts, also one
+    that is fetched and not updated yet, or whose program was killed.
     """
-    manifests = crawl.manifests()
-    row = newest_row(_states(crawl, manifests, host)) if manifests else None
+    if not (manifests := crawl.manifests()):
+        return 0.0
+    from ...transforms.sql import query_arrow  # noqa: PLC0415 - DuckDB takes a while to import
+
+    columns, step = ", ".join(STATE_COLUMNS), next_step(manifests)
+    fetched = files_of((m for m in manifests if (m.step, m.round) == ("fetch", step.round)), "host_turns")
+    under_way = find_leftovers(crawl, attempts_prefix(step))
+    later = state_rows(crawl.root, under_way._replace(files=[*fetched, *under_way.files]))
+    known = query_arrow(crawl, f"SELECT {columns} FROM hosts WHERE host = ?", [host]).to_pylist()
+    row = newest_row([*known, *(row for row in later if row["host"] == host)])
     if row is None or row["not_before"] is None:
         return 0.0
     until, why = row["not_before"].astimezone(UTC), row["held_by"]
@@ -75,15 +81,3 @@ def seconds_left(crawl: CrawlDir, host: str, now: datetime) -> float:
         reason = f" ({why})" if why else ""
         raise Failure(f"{host} is not asked before {until:%Y-%m-%d %H:%M:%S} UTC{reason}; run the command then")
     return max(0.0, left)
-
-
-def _states(crawl: CrawlDir, manifests: Sequence[Manifest], host: str) -> Iterator[HostRow]:
-    """Yield the states of a host: of updated rounds, of a fetched one, and of attempts at the next step."""
-    from ...transforms.sql import query_arrow  # noqa: PLC0415 - DuckDB takes a while to import
-
-    columns, step = list(STATE_COLUMNS), next_step(manifests)
-    yield from query_arrow(crawl, f"SELECT {', '.join(columns)} FROM hosts WHERE host = ?", [host]).to_pylist()
-    fetched = [m for m in manifests if (m.step, m.round) == ("fetch", step.round)]
-    rows = read_table(crawl.root, paths_of(fetched, "host_turns"), HOSTS, columns).to_pylist()
-    rows += state_rows(crawl.root, find_leftovers(crawl, attempts_prefix(step)))
-    yield from (row for row in rows if row["host"] == host)
