@@ -22,6 +22,7 @@ def remove_garbage(crawl: CrawlDir, now: datetime, kept_for: timedelta = KEPT_FO
     """
     files = list(_data_files(crawl))
     stems = live_stems(crawl, is_guarded)
+    crawl.forget_names()  # seeds may have been committed since the owner of the lock has listed manifests
     manifests = crawl.manifests()
     lately = fold(crawl.committed(), now - kept_for).manifests.values()
     left = find_leftovers(crawl, attempts_prefix(next_step(manifests)))  # the next crawl adopts them

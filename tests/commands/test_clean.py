@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.pipeline.compaction.compact_tables import merge_tables
+from beamtrawl.pipeline.compaction.garbage import remove_garbage
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.commands import clean
 from beamtrawl.runners.process.lock import Lock
@@ -65,6 +66,15 @@ def test_seeds_that_are_added_meanwhile_stay(planned: Path, tmp_path: Path) -> N
         assert files(copy) == {*visible_files(crawl.manifests()), *manifests, *left}, at
         assert {row["url"] for row in frontier(copy)} == {"http://a.test/", "http://b.test/"}
     assert at > 30
+
+
+def test_seeds_that_were_added_since_the_owner_listed_manifests_stay(planned: Path) -> None:
+    """As in a `compact` that removes pages, which merges files before."""
+    with Lock(CrawlDir(str(planned))) as owner:
+        assert len(owner.manifests()) == 1
+        add(planned, "http://b.test/")
+        assert remove_garbage(owner, NOW) == len(GARBAGE)
+    assert {row["url"] for row in frontier(planned)} == {"http://a.test/", "http://b.test/"}
 
 
 class Successor:
