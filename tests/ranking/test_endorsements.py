@@ -37,7 +37,8 @@ def test_a_host_that_uses_an_anchor_too_often_leaves_the_votes_of_others():
 
 def test_the_thousand_anchors_of_most_hosts_are_kept():
     rows = [
-        {"host": "a.test", "folded": f"anchor {n}", "target": 0, "anchor": f"Anchor {n}"} | PAGE for n in range(1_200)
+        {"host": "a.test", "folded": f"anchor {n}", "target": 0, "anchor": f"Anchor {n}"} | PAGE | {"is_own": True}
+        for n in range(1_200)
     ]
     rows += [{"host": "b.test", "folded": "anchor 1199", "target": 0, "anchor": "anchor 1199"} | PAGE]
     found = pa.Table.from_pylist(rows).append_column("around", pa.nulls(len(rows), pa.string()))
@@ -176,6 +177,19 @@ def test_one_host_does_not_erase_the_names_of_a_page_of_another(text):
     found = names_of_second([*lies, *own])
     assert found[:2] == [{"fragment": id_, "anchor": anchor, "hosts": 1} for _, id_, anchor in own]
     assert len(found) - 2 == (anchors.MAX_NAMES_ABROAD if len(text) < 20 else 0)
+
+
+def test_one_host_does_not_displace_the_anchors_of_others_for_a_page_of_another():
+    said = {"b.test": ["z of its own"], "c.test": ["z of an honest host"]}
+    said["a.test"] = [f"lie {n:04}" for n in range(anchors.MAX_ANCHORS)]
+    rows = [
+        {"host": host, "folded": text, "target": 0, "anchor": text} | PAGE | {"is_own": host == "b.test"}
+        for host, texts in said.items()
+        for text in texts
+    ]
+    found = pa.Table.from_pylist(rows).append_column("around", pa.nulls(len(rows), pa.string()))
+    kept = [row["anchor"] for row in anchors_of(count_votes(found), np.array([0])).to_pylist()[0]]
+    assert kept == ["z of its own", *said["a.test"][: anchors.MAX_ANCHORS_ABROAD], "z of an honest host"]
 
 
 def test_a_section_may_be_named_as_a_direction_is():

@@ -22,6 +22,9 @@ MAX_TARGETS = 3
 MAX_ANCHORS = 1_000
 """The most anchors that are kept for a page."""
 
+MAX_ANCHORS_ABROAD = 200
+"""The most anchors that a host gives a page of another host: a few hosts together do not displace those of others."""
+
 ANCHORS = RANKS.field("anchors").type
 """The anchors of a page: each with the number of hosts that use it."""
 
@@ -165,15 +168,22 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _limited(votes: pa.Table) -> pa.Table:
-    """The votes without those of a host for sections of a page of another host beyond the first MAX_NAMES_ABROAD."""
-    is_abroad = pc.and_not(votes["is_section"], votes["is_own"])
-    abroad = votes.filter(is_abroad).sort_by(
-        [(column, "ascending") for column in ("host", "target", "folded", "fragment")]
-    )
-    lengths = abroad.group_by(["host", "target"], use_threads=False).aggregate([([], "count_all")])["count_all"]
-    firsts = np.cumsum(lengths) - lengths.to_numpy()
-    places = np.arange(len(abroad)) - np.repeat(firsts, lengths)
-    return pa.concat_tables([votes.filter(pc.invert(is_abroad)), abroad.filter(pa.array(places < MAX_NAMES_ABROAD))])
+    """The votes without those of a host for a page of another host beyond the first MAX_ANCHORS_ABROAD.
+
+    Of those for sections of the page, the first MAX_NAMES_ABROAD are left.
+    """
+    of_page = ["host", "target", "is_section"]
+    counts = votes.filter(pc.invert(votes["is_own"])).group_by(of_page).aggregate([([], "count_all")])
+    many = counts.filter(pc.greater(counts["count_all"], MAX_NAMES_ABROAD)).select(of_page)
+    if not len(many):
+        return votes
+    order = [(column, "ascending") for column in (*of_page, "folded", "fragment")]
+    some = votes.join(many, of_page, join_type="left semi").sort_by(order)
+    lengths = some.group_by(of_page, use_threads=False).aggregate([([], "count_all")])["count_all"].to_numpy()
+    places = np.arange(len(some)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    most = np.where(some["is_section"].to_numpy(), MAX_NAMES_ABROAD, MAX_ANCHORS_ABROAD)
+    others = votes.join(many, of_page, join_type="left anti")
+    return pa.concat_tables([others, some.filter(pa.array(places < most))])
 
 
 def _are_names(codes: Longs, anchors: pa.Array) -> npt.NDArray[np.bool_]:
