@@ -1,10 +1,11 @@
-"""Held URLs of a template that a round reopens wait for the next round, also after a kill between the two commits."""
+"""Held URLs of a template that a round or a command reopens wait for the next round, also after a kill in between."""
 
 from pathlib import Path
 
 from beamtrawl.pipeline.control import StopSignal
 from beamtrawl.pipeline.imports.import_archives import Job, import_archives
 from beamtrawl.pipeline.release_held import release_reopened_urls
+from beamtrawl.transforms.aliases.exempt import RELEASED
 from beamtrawl.transforms.archives.sources import sources_of
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.settings import Traps
@@ -57,6 +58,12 @@ def test_nothing_is_freed_while_a_round_is_to_be_updated(tmp_path: Path) -> None
     commit(directory, "fetch", 2)
     assert release_reopened_urls(directory, Traps(), "", NOW) == 0
     assert waiting(tmp_path) == []
+
+
+def test_a_run_frees_what_a_killed_release_has_noted_only(tmp_path: Path) -> None:
+    updated(tmp_path).write_text(RELEASED, "a.test/calendar/*\n")
+    run_rounds(tmp_path, rounds=0)
+    assert waiting(tmp_path) == [HELD]
 
 
 def test_an_import_after_a_kill_frees_them_first(tmp_path: Path) -> None:
