@@ -56,9 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
             removed = forget(claimed, blocks, settings, chosen)
             print(_describe(removed))
         is_due = differs(claimed, claimed.manifests(), IndexScope.of(settings.index))
-        mend = reindex if arguments.rebuild_index or is_due else rank_anew
-        for manifest in mend(claimed, settings, chosen):
-            print(describe_manifest(manifest))
+        if arguments.rebuild_index or is_due:
+            print("\n".join(map(describe_manifest, reindex(claimed, settings, chosen))))
         warn = partial(print, file=sys.stderr)
         dropped, damage = None, Damage(claimed, warn)
         if settings.storage.body_rounds is not None:
@@ -67,6 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
             dropped,
             merge(claimed, digest, chosen, ALL, damage, warn),
             merge_tables(claimed, digest, chosen, all_runs, damage, warn),
+            *rank_anew(claimed, settings, chosen),
         ]
         done = [describe_manifest(manifest) for manifest in merged if manifest]
         print("\n".join(done) if done else "nothing to merge")
