@@ -39,29 +39,30 @@ def run_crawl(
 
 
 def _run_rounds(
-    crawl: CrawlDir, chosen: Settings, engine: Engine, observer: Observer, stop: StopSignal, run: Run
+    crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer, stop: StopSignal, run: Run
 ) -> End:
+    """Run rounds as `run_crawl` does; what `release` adds to the settings meanwhile holds from the next step on."""
     damage, revisits_at = Damage(crawl, observer.warn), datetime.min.replace(tzinfo=UTC)
     while True:
-        settings = with_released(crawl, chosen)
-        manifests = crawl.manifests()
+        current = with_released(crawl, settings)
+        digest, manifests = settings_digest(current), crawl.manifests()
         step = next_step(manifests)
         if step.kind == "update":
-            update_round(crawl, settings, engine, observer, manifests, step)
+            update_round(crawl, current, engine, observer, manifests, step)
             if not stop.is_set():
-                compact_all(crawl, settings.storage, settings_digest(settings), engine, observer, damage)
+                compact_all(crawl, current.storage, digest, engine, observer, damage)
             continue
-        left = pages_left(settings.limits, manifests)
-        if reason := limit_reached(run, stop.is_set(), left, settings.scope.check_external):
+        left = pages_left(current.limits, manifests)
+        if reason := limit_reached(run, stop.is_set(), left, current.scope.check_external):
             return End(reason, run.rounds)
         now = datetime.now(UTC)
-        if settings.recrawl.is_on and now >= revisits_at and left != 0:
+        if current.recrawl.is_on and now >= revisits_at and left != 0:
             revisits_at = now + _REVISITS_EVERY
             observer.busy("looking for pages to revisit")
-            add_revisits(crawl, settings, engine, step.round, now)
+            add_revisits(crawl, current.recrawl, current.sitemaps, digest, engine, step.round, now)
             manifests = crawl.manifests()
         observer.busy("looking for due URLs")
-        situation = look(crawl, settings, manifests, step, now, left)
+        situation = look(crawl, current, manifests, step, now, left)
         action = decide(run, situation.outlook, now)
         if isinstance(action, End):
             return action
@@ -70,5 +71,5 @@ def _run_rounds(
             stop.wait((action.until - now).total_seconds())
             run = run.after_wait()
             continue
-        fetched = fetch_round(crawl, settings, engine, observer, stop, manifests, step, situation)
+        fetched = fetch_round(crawl, current, engine, observer, stop, manifests, step, situation)
         run = run.after_round(fetched.counters, is_blocked=read_blocks(crawl) != situation.blocks)
