@@ -90,7 +90,7 @@ def import_from_warc(arguments: argparse.Namespace) -> int:
         raise
     finally:
         console.close()
-    _show(found, arguments, directory)
+    _show(found, arguments)
     is_useless = not (found.is_stopped or found.records) and bool(found.troubles)
     return 1 if is_useless else 0
 
@@ -156,7 +156,7 @@ def _forget_input(directory: CrawlDir) -> None:
     filesystem.delete(directory.path(path) for path in directory.paths("attempts", "import-input-*"))
 
 
-def _show(found: Imported, arguments: argparse.Namespace, directory: CrawlDir) -> None:
+def _show(found: Imported, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(_as_json(found)))
         return
