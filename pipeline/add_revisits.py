@@ -16,22 +16,16 @@ _SECONDS = 0.0001  # of computing per page, roughly (benchmarks/README.md)
 
 
 def add_revisits(
-    crawl: CrawlDir,
-    recrawl: Recrawl,
-    sitemaps: Sitemaps,
-    settings_digest: str,
-    engine: Engine,
-    round_: int,
-    now: datetime,
+    crawl: CrawlDir, recrawl: Recrawl, sitemaps: Sitemaps, engine: Engine, round_: int, now: datetime
 ) -> None:
     """Put the pages whose planned time has come, and those that are old enough, into the frontier."""
     if recrawl.per_day:
-        _add_planned(crawl, settings_digest, engine, round_)
+        _add_planned(crawl, engine, round_)
     if criteria := DueCriteria.of(recrawl, sitemaps, now):
-        _add_old(crawl, criteria, settings_digest, engine, round_)
+        _add_old(crawl, criteria, engine, round_)
 
 
-def _add_planned(crawl: CrawlDir, settings_digest: str, engine: Engine, round_: int) -> None:
+def _add_planned(crawl: CrawlDir, engine: Engine, round_: int) -> None:
     """Put the pages whose planned time has come into the frontier.
 
     The step is committed even if it writes nothing: its start is the time up to which table revisits was read.
@@ -45,10 +39,10 @@ def _add_planned(crawl: CrawlDir, settings_digest: str, engine: Engine, round_: 
     plan = revisits.RevisitStep(crawl.root, round_, IsPlanned(now, pages), expected, urls, waiting, attempt.report)
     engine.run(partial(revisits.build, step=plan), expected * _SECONDS)
     spent, suffix = pages.spent(now), f"-{uuid.uuid4().hex[:8]}"
-    attempt.commit(settings_digest, consumed=spent, counters={TAKEN: expected}, suffix=suffix)
+    attempt.commit(consumed=spent, counters={TAKEN: expected}, suffix=suffix)
 
 
-def _add_old(crawl: CrawlDir, criteria: DueCriteria, settings_digest: str, engine: Engine, round_: int) -> None:
+def _add_old(crawl: CrawlDir, criteria: DueCriteria, engine: Engine, round_: int) -> None:
     """Put the pages that are old enough into the frontier."""
     manifests = crawl.manifests()
     urls = paths_of(manifests, "urls")
@@ -59,6 +53,6 @@ def _add_old(crawl: CrawlDir, criteria: DueCriteria, settings_digest: str, engin
     plan = revisits.RevisitStep(crawl.root, round_, criteria, expected, urls, waiting, attempt.report)
     engine.run(partial(revisits.build, step=plan), expected * _SECONDS)
     if attempt.files():
-        attempt.commit(settings_digest, suffix=f"-{uuid.uuid4().hex[:8]}")
+        attempt.commit(suffix=f"-{uuid.uuid4().hex[:8]}")
     else:
         attempt.clear()

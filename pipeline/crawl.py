@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from ..transforms.blocks.files import read_blocks
 from ..transforms.directory.crawl_dir import CrawlDir, next_step
-from ..transforms.settings import Settings, settings_digest
+from ..transforms.settings import Settings
 from .add_revisits import add_revisits
 from .attempt import Engine
 from .compaction.compact_all import compact_all
@@ -29,11 +29,10 @@ def run_crawl(
     An uncommitted step is repeated, from the committed state. `rounds` counts fetch steps from now on.
     """
     current = with_released(crawl, settings)
-    digest = settings_digest(current)
     follow_index_scope(crawl, current, engine, observer)
-    release_allowed_urls(crawl, current.traps, digest, datetime.now(UTC))
-    release_reopened_urls(crawl, current.traps, digest, datetime.now(UTC))
-    release_aliases(crawl, current.aliases, digest, datetime.now(UTC))
+    release_allowed_urls(crawl, current.traps, datetime.now(UTC))
+    release_reopened_urls(crawl, current.traps, datetime.now(UTC))
+    release_aliases(crawl, current.aliases, datetime.now(UTC))
     end = _run_rounds(crawl, settings, engine, observer, stop, Run(rounds))
     return with_counts(end, crawl, with_released(crawl, settings))
 
@@ -45,12 +44,12 @@ def _run_rounds(
     damage, revisits_at = Damage(crawl, observer.warn), datetime.min.replace(tzinfo=UTC)
     while True:
         current = with_released(crawl, settings)
-        digest, manifests = settings_digest(current), crawl.manifests()
+        manifests = crawl.manifests()
         step = next_step(manifests)
         if step.kind == "update":
             update_round(crawl, current, engine, observer, manifests, step)
             if not stop.is_set():
-                compact_all(crawl, current.storage, digest, engine, observer, damage)
+                compact_all(crawl, current.storage, engine, observer, damage)
             continue
         left = pages_left(current.limits, manifests)
         if reason := limit_reached(run, stop.is_set(), left, current.scope.check_external):
@@ -59,7 +58,7 @@ def _run_rounds(
         if current.recrawl.is_on and now >= revisits_at and left != 0:
             revisits_at = now + _REVISITS_EVERY
             observer.busy("looking for pages to revisit")
-            add_revisits(crawl, current.recrawl, current.sitemaps, digest, engine, step.round, now)
+            add_revisits(crawl, current.recrawl, current.sitemaps, engine, step.round, now)
             manifests = crawl.manifests()
         observer.busy("looking for due URLs")
         situation = look(crawl, current, manifests, step, now, left)

@@ -127,7 +127,12 @@ def fetch_round(
     # In a round that was cut, hosts that answer fast have more than their share of the sample.
     if settings.priority.random and not situation.leftovers.files and not stop.is_set():
         population = {SAMPLED_OF: situation.waiting - count_excluded(crawl, manifests, situation.excluded)}
-    digest, values = settings_digest(settings), changed_values(settings)
-    manifest = attempt.commit(digest, files=files, counters=population, settings=values, memory=fitted.memory)
+    manifest = attempt.commit(
+        files=files,
+        counters=population,
+        settings_digest=settings_digest(settings),
+        settings=changed_values(settings),
+        memory=fitted.memory,
+    )
     observer.step_committed(manifest)
     return manifest

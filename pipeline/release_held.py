@@ -57,7 +57,7 @@ def count_matches(crawl: CrawlDir, pattern: str) -> Released:
     return Released(len(held), len(waiting))
 
 
-def release(crawl: CrawlDir, patterns: Sequence[str], settings_digest: str, now: datetime) -> int:
+def release(crawl: CrawlDir, patterns: Sequence[str], now: datetime) -> int:
     """Keep some patterns for good, put the held URLs that match into the frontier, and return their number.
 
     It may run concurrently with a crawl, which reads the patterns and the frontier at its next step.
@@ -66,18 +66,18 @@ def release(crawl: CrawlDir, patterns: Sequence[str], settings_digest: str, now:
         RELEASED, lambda text: "".join(f"{line}\n" for line in dict.fromkeys([*text.splitlines(), *patterns]))
     )
     is_released = _released_by(crawl, crawl.manifests(), patterns)
-    return _release(crawl, settings_digest, now, HELD_STATES, is_released, False)
+    return _release(crawl, now, HELD_STATES, is_released, False)
 
 
-def release_allowed_urls(crawl: CrawlDir, traps: Traps, settings_digest: str, now: datetime) -> int:
+def release_allowed_urls(crawl: CrawlDir, traps: Traps, now: datetime) -> int:
     """Put the URLs held as traps that the settings allow into the frontier, and return their number."""
     if traps.detect and not traps.allow:
         return 0
     is_allowed = compile_allow_list(traps.allow) if traps.detect else lambda url: True
-    return _release(crawl, settings_digest, now, [State.TRAPPED], lambda row: is_allowed(row["url"]), False)
+    return _release(crawl, now, [State.TRAPPED], lambda row: is_allowed(row["url"]), False)
 
 
-def release_reopened_urls(crawl: CrawlDir, traps: Traps, settings_digest: str, now: datetime) -> int:
+def release_reopened_urls(crawl: CrawlDir, traps: Traps, now: datetime) -> int:
     """Put the held URLs of the templates that the last update step reopened into the frontier; return their number.
 
     The driver calls it after each update step, and at its start, for a program that was killed in between.
@@ -88,10 +88,10 @@ def release_reopened_urls(crawl: CrawlDir, traps: Traps, settings_digest: str, n
     if step.kind != "fetch" or not any(m.counters.get(REOPENED) for m in updated):
         return 0
     holds = _current_holds(crawl.root, manifests, traps.allow)
-    return _release(crawl, settings_digest, now, [State.TRAPPED], lambda row: not holds(frontier_row(row, True)), True)
+    return _release(crawl, now, [State.TRAPPED], lambda row: not holds(frontier_row(row, True)), True)
 
 
-def release_aliases(crawl: CrawlDir, aliases: Aliases, settings_digest: str, now: datetime) -> int:
+def release_aliases(crawl: CrawlDir, aliases: Aliases, now: datetime) -> int:
     """Put the aliases that no rule holds back any more into the frontier, and return their number.
 
     So it is after `learn = false`, after `release` and `block`, which exempt URLs from rules, and in crawls of versions
@@ -101,7 +101,7 @@ def release_aliases(crawl: CrawlDir, aliases: Aliases, settings_digest: str, now
     if aliases.learn and not known.exempt and not known.ignored:
         return 0
     is_released = _freed_by(crawl, known.used if aliases.learn else NO_RULES)
-    return _release(crawl, settings_digest, now, [ALIAS], is_released, False)
+    return _release(crawl, now, [ALIAS], is_released, False)
 
 
 def held_urls(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Row]:
@@ -125,7 +125,6 @@ def _freed_by(crawl: CrawlDir, rules: Rules) -> Callable[[Row], bool]:
 
 def _release(
     crawl: CrawlDir,
-    settings_digest: str,
     now: datetime,
     states: Sequence[str],
     is_wanted: Callable[[Row], bool],
@@ -143,7 +142,7 @@ def _release(
         if file := write_frontier(claimed.root, step.round + (step.kind == "update"), rows, stem):
             ended = iso(datetime.now(UTC))
             counters = {"released": len(rows)}
-            manifest = Manifest("seeds", 0, settings_digest, (file,), counters, (), iso(now), ended)
+            manifest = Manifest("seeds", 0, "", (file,), counters, (), iso(now), ended)
             claimed.commit(manifest, f"-{uuid.uuid4().hex[:8]}")
     return len(rows)
 

@@ -116,10 +116,12 @@ def update_round(
     observer.step_started(step, attempt.progress, rows)
     fitted.run(partial(update.build, step=plan))
     settled = settle(crawl.root, manifests, attempt.files())
-    counters = {"frontier_waiting": settled.waiting}
-    digest, scope = settings_digest(settings), IndexScope.of(settings.index).record() or None
     manifest = attempt.commit(
-        digest, consumed=settled.consumed, counters=counters, settings=scope, memory=fitted.memory
+        consumed=settled.consumed,
+        counters={"frontier_waiting": settled.waiting},
+        settings_digest=settings_digest(settings),
+        settings=IndexScope.of(settings.index).record() or None,
+        memory=fitted.memory,
     )
     observer.step_committed(manifest)
-    release_reopened_urls(crawl, settings.traps, digest, datetime.now(UTC))
+    release_reopened_urls(crawl, settings.traps, datetime.now(UTC))

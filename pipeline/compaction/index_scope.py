@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from ...transforms.directory.index_scopes import scopes_of
-from ...transforms.settings import Settings, settings_digest
+from ...transforms.settings import Settings
 from ...transforms.tables.schemas import DOCUMENTS
 from ...transforms.tables.table_files import read_table
 from ...transforms.urls.index_scope import IndexScope
@@ -25,11 +25,10 @@ def follow_index_scope(crawl: CrawlDir, settings: Settings, engine: Engine, obse
 
 def reindex(crawl: CrawlDir, settings: Settings, engine: Engine) -> list[Manifest]:
     """Make the index anew by the settings of now, and rank it if it was ranked; the manifests of both steps."""
-    digest = settings_digest(settings)
     scope, korean = IndexScope.of(settings.index), settings.documents.korean_morphemes
-    done = [rebuild_index(crawl, digest, engine, korean, scope)]
+    done = [rebuild_index(crawl, engine, korean, scope)]
     if any(manifest.step == "rank" for manifest in crawl.manifests()):
-        done.append(rank(crawl, digest, engine, settings.ranking.max_links, datetime.now(UTC)))
+        done.append(rank(crawl, engine, settings.ranking.max_links, datetime.now(UTC)))
     return done
 
 

@@ -150,7 +150,7 @@ def test_without_links_there_is_nothing_to_rank(tmp_path):
 
 def after_crawl(crawl, **ranking):
     """What the end of a crawl says of its links."""
-    rank_after_crawl(crawl, Ranking(**ranking), "", InProcess(), Console([TextOutput(told := io.StringIO())]))
+    rank_after_crawl(crawl, Ranking(**ranking), InProcess(), Console([TextOutput(told := io.StringIO())]))
     return told.getvalue()
 
 
@@ -218,7 +218,7 @@ class CountingEngine(InProcess):
 def ranked(directory, max_links, is_beam, options=()):
     """All that ranking writes: `ranks` and `host_ranks` by name, and the folder of each segment."""
     engine = CountingEngine(options)
-    manifest = rank(directory, "", engine, max_links, datetime(2026, 1, 1, tzinfo=UTC))
+    manifest = rank(directory, engine, max_links, datetime(2026, 1, 1, tzinfo=UTC))
     assert bool(engine.pipelines) == is_beam
     rows = {}
     for name, schema, key in (("ranks", RANKS, "url"), ("host_ranks", HOST_RANKS, "host")):
