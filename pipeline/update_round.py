@@ -12,7 +12,7 @@ from ..transforms.frontier.revisit_plan import Plan, count_first, read_histogram
 from ..transforms.http.request_headers import Identity
 from ..transforms.memory.bounds import Parts, UpdateLoad, update_bound
 from ..transforms.outcomes import LINKS_ONLY
-from ..transforms.settings import Settings, settings_digest
+from ..transforms.settings import Priority, Recrawl, Settings, Sitemaps, settings_digest
 from ..transforms.sitemaps.follow import count_entries
 from ..transforms.tables.damage import require_whole_once
 from ..transforms.tables.table_files import TableFile, open_parquet
@@ -77,21 +77,26 @@ def plan_update(
         seeds=paths_of(manifests, "seeds"),
         external=(paths_of(manifests, "external"), settings.scope.max_external) if checks_external else None,
         follows=follows,
-        plan=_plan_revisits(crawl.root, settings, manifests, visits),
+        plan=_plan_revisits(crawl.root, settings.recrawl, settings.sitemaps, settings.priority, manifests, visits),
         report=attempt.report,
         progress=attempt.progress,
     )
 
 
 def _plan_revisits(
-    root: str, settings: Settings, manifests: Sequence[Manifest], visits: Sequence[TableFile]
+    root: str,
+    recrawl: Recrawl,
+    sitemaps: Sitemaps,
+    priority: Priority,
+    manifests: Sequence[Manifest],
+    visits: Sequence[TableFile],
 ) -> Plan | None:
     """Return the plan of the revisits of the pages that a round has visited; None, and nothing is read, without one."""
-    if not settings.recrawl.per_day:
+    if not recrawl.per_day:
         return None
     pages, hosts = (paths_of(manifests, table) for table in ("change_rates", "host_changes"))
     earlier, new = read_histogram(root, pages), count_first(root, [file.path for file in visits])
-    return Plan.of(settings.recrawl, settings.sitemaps, settings.priority, earlier, new, hosts)
+    return Plan.of(recrawl, sitemaps, priority, earlier, new, hosts)
 
 
 def update_round(
