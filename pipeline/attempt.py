@@ -154,21 +154,21 @@ class Attempt:
 
     def commit(
         self,
-        settings_digest: str,
         consumed: Sequence[str] = (),
         replaced: Sequence[str] = (),
         suffix: str = "",
         files: Sequence[TableFile] | None = None,
         merged: Sequence[TableFile] = (),
         counters: Mapping[str, int] | None = None,
+        settings_digest: str = "",
         settings: dict[str, Any] | None = None,
         memory: dict[str, int] | None = None,
     ) -> Manifest:
         """Commit the written files in one atomic write: `files` if given, else those of the report.
 
         They replace the inputs: the `consumed` files of the frontier, the `replaced` segments, the `merged` files.
-        `counters` are added to those of the files. `settings` are all those of a fetch step, the index scope of a step
-        that indexes documents (`IndexScope.record`).
+        `counters` are added to those of the files. `settings_digest` is that of a fetch or update step. `settings` are
+        all those of a fetch step, the index scope of a step that indexes documents (`IndexScope.record`).
         """
         files = self.files() if files is None else files
         own = dict(counters or {})

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from ..transforms.blocks.files import read_blocks
 from ..transforms.directory.crawl_dir import CrawlDir, next_step
-from ..transforms.settings import Settings, settings_digest
+from ..transforms.settings import Settings
 from .add_revisits import add_revisits
 from .attempt import Engine
 from .compaction.compact_all import compact_all
@@ -29,40 +29,40 @@ def run_crawl(
     An uncommitted step is repeated, from the committed state. `rounds` counts fetch steps from now on.
     """
     current = with_released(crawl, settings)
-    digest = settings_digest(current)
     follow_index_scope(crawl, current, engine, observer)
-    release_allowed_urls(crawl, current.traps, digest, datetime.now(UTC))
-    release_reopened_urls(crawl, current.traps, digest, datetime.now(UTC))
-    release_aliases(crawl, current.aliases, digest, datetime.now(UTC))
+    release_allowed_urls(crawl, current.traps, datetime.now(UTC))
+    release_reopened_urls(crawl, current.traps, datetime.now(UTC))
+    release_aliases(crawl, current.aliases, datetime.now(UTC))
     end = _run_rounds(crawl, settings, engine, observer, stop, Run(rounds))
     return with_counts(end, crawl, with_released(crawl, settings))
 
 
 def _run_rounds(
-    crawl: CrawlDir, chosen: Settings, engine: Engine, observer: Observer, stop: StopSignal, run: Run
+    crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer, stop: StopSignal, run: Run
 ) -> End:
+    """Run rounds as `run_crawl` does; what `release` adds to the settings meanwhile holds from the next step on."""
     damage, revisits_at = Damage(crawl, observer.warn), datetime.min.replace(tzinfo=UTC)
     while True:
-        settings = with_released(crawl, chosen)
+        current = with_released(crawl, settings)
         manifests = crawl.manifests()
         step = next_step(manifests)
         if step.kind == "update":
-            update_round(crawl, settings, engine, observer, manifests, step)
+            update_round(crawl, current, engine, observer, manifests, step)
             if not stop.is_set():
-                compact_all(crawl, settings.storage, settings_digest(settings), engine, observer, damage)
+                compact_all(crawl, current.storage, engine, observer, damage)
             crawl.forget_names()  # seeds may have been added meanwhile, or URLs released
             continue
-        left = pages_left(settings.limits, manifests)
-        if reason := limit_reached(run, stop.is_set(), left, settings.scope.check_external):
+        left = pages_left(current.limits, manifests)
+        if reason := limit_reached(run, stop.is_set(), left, current.scope.check_external):
             return End(reason, run.rounds)
         now = datetime.now(UTC)
-        if settings.recrawl.is_on and now >= revisits_at and left != 0:
+        if current.recrawl.is_on and now >= revisits_at and left != 0:
             revisits_at = now + _REVISITS_EVERY
             observer.busy("looking for pages to revisit")
-            add_revisits(crawl, settings, engine, step.round, now)
+            add_revisits(crawl, current.recrawl, current.sitemaps, engine, step.round, now)
             manifests = crawl.manifests()
         observer.busy("looking for due URLs")
-        situation = look(crawl, settings, manifests, step, now, left)
+        situation = look(crawl, current, manifests, step, now, left)
         action = decide(run, situation.outlook, now)
         if isinstance(action, End):
             return action
@@ -72,5 +72,5 @@ def _run_rounds(
             crawl.forget_names()
             run = run.after_wait()
             continue
-        fetched = fetch_round(crawl, settings, engine, observer, stop, manifests, step, situation)
+        fetched = fetch_round(crawl, current, engine, observer, stop, manifests, step, situation)
         run = run.after_round(fetched.counters, is_blocked=read_blocks(crawl) != situation.blocks)

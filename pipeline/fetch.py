@@ -44,6 +44,78 @@ class FetchStep:
     other_rounds: Collection[int] = ()  # with other settings than this one
 
 
+def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
+    """Read, group by domain, fetch from each host, write; bodies are written in the bundle that fetched them."""
+    due = (
+        pipeline
+        | "FrontierFiles" >> beam.Create(step.waiting.frontier)
+        | "ReadFrontier" >> ReadDue(step.root, step.waiting.left, step.bounds, step.with_external)
+    )
+    due_hosts = beam.pvalue.AsSingleton(due | "DueHosts" >> beam.Keys() | "CollectDueHosts" >> CollectHosts())
+    known = (
+        pipeline
+        | "Sources" >> beam.Create(_sources(step))
+        | "ReadKnown"
+        >> beam.FlatMap(_read_known, due_hosts, step.root, step.context.politeness, step.bounds.now, step.other_rounds)
+    )
+    held = pipeline | "Held" >> beam.Create([dict(step.held)])
+    (
+        (due | "DueByDomain" >> beam.MapTuple(partial(by_domain, "due")), known)
+        | "Rows" >> beam.Flatten()
+        | "GroupByDomain" >> beam.GroupByKey()
+        | "Join" >> beam.MapTuple(_join)
+        | "VisitHosts" >> VisitHosts(step.context, held)
+    )
+
+
+def _sources(step: FetchStep) -> list[tuple[str, Any]]:
+    """Return what `known_rows` reads."""
+    paths = {
+        "robots": [*step.robots, *step.leftovers.paths("robots")],
+        "hosts": step.hosts,
+        "resting": step.hosts if step.context.politeness.scope != "host" else (),
+        "traps": step.traps,
+        "visited": step.leftovers.paths("visits"),
+    }
+    return [("states", step.leftovers), *((kind, path) for kind, some in paths.items() for path in some)]
+
+
+def _read_known(source: tuple[str, Any], *known: Any) -> Iterator[tuple[str, tuple[str, tuple[str, Any]]]]:
+    for host, row in known_rows(source, *known):
+        yield by_domain(source[0], host, row)
+
+
+def known_rows(
+    source: tuple[str, Any],
+    hosts: Wanted,
+    root: str,
+    politeness: Politeness,
+    now: datetime,
+    other_rounds: Collection[int],
+) -> Iterator[tuple[str, Any]]:
+    """Yield (host, row) from a source of what is known of hosts, which is a pair of a kind and a path.
+
+    The kind `states` has the leftovers of earlier attempts in place of a path. A refusal in `other_rounds` does not
+    count (`backoff.without_refusal`).
+    """
+    kind, given = source
+    match kind:
+        case "robots":
+            yield from known_robots_rows(given, root, hosts, now)
+        case "hosts":
+            states = known_hosts(given, root, hosts)
+            yield from ((host, without_refusal(row, other_rounds)) for host, row in states)
+        case "resting":
+            states = resting_hosts(given, root, politeness, now)
+            yield from ((host, without_refusal(row, other_rounds)) for host, row in states)
+        case "states":
+            yield from ((row["host"], row) for row in state_rows(root, given))
+        case "traps":
+            yield from known_traps(given, root, hosts)
+        case "visited":
+            yield from visited_keys(given, root)
+
+
 def known_robots_rows(path: str, root: str, hosts: Wanted, now: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the rows of a robots file that may still be valid, by host; not those of an unreachable robots.txt."""
     for rows in matching_rows(root, path, ROBOTS, hosts):
@@ -96,37 +168,6 @@ _JUDGED = [
 ]
 
 
-def known_rows(
-    source: tuple[str, Any],
-    hosts: Wanted,
-    root: str,
-    politeness: Politeness,
-    now: datetime,
-    other_rounds: Collection[int] = (),
-) -> Iterator[tuple[str, Any]]:
-    """Yield (host, row) from a source of what is known of hosts, which is a pair of a kind and a path.
-
-    The kind `states` has the leftovers of earlier attempts in place of a path. A refusal in `other_rounds` does not
-    count (`backoff.without_refusal`).
-    """
-    kind, given = source
-    match kind:
-        case "robots":
-            yield from known_robots_rows(given, root, hosts, now)
-        case "hosts":
-            states = known_hosts(given, root, hosts)
-            yield from ((host, without_refusal(row, other_rounds)) for host, row in states)
-        case "resting":
-            states = resting_hosts(given, root, politeness, now)
-            yield from ((host, without_refusal(row, other_rounds)) for host, row in states)
-        case "states":
-            yield from ((row["host"], row) for row in state_rows(root, given))
-        case "traps":
-            yield from known_traps(given, root, hosts)
-        case "visited":
-            yield from visited_keys(given, root)
-
-
 _SIDES = {kind: kind for kind in ("due", "robots", "hosts", "traps", "visited")} | {
     "resting": "hosts",
     "states": "hosts",
@@ -139,49 +180,8 @@ def by_domain(kind: str, host: str, row: Any) -> tuple[str, tuple[str, tuple[str
     return urls.domain(host), (_SIDES[kind], (host, row))
 
 
-def _read_known(source: tuple[str, Any], *known: Any) -> Iterator[tuple[str, tuple[str, tuple[str, Any]]]]:
-    for host, row in known_rows(source, *known):
-        yield by_domain(source[0], host, row)
-
-
 def _join(domain: str, rows: Iterable[tuple[str, tuple[str, Any]]]) -> tuple[str, dict[str, list[tuple[str, Any]]]]:
     sides: dict[str, list[tuple[str, Any]]] = {side: [] for side in _SIDES.values()}
     for side, row in rows:
         sides[side].append(row)
     return domain, sides
-
-
-def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
-    """Read, group by domain, fetch from each host, write; bodies are written in the bundle that fetched them."""
-    due = (
-        pipeline
-        | "FrontierFiles" >> beam.Create(step.waiting.frontier)
-        | "ReadFrontier" >> ReadDue(step.root, step.waiting.left, step.bounds, step.with_external)
-    )
-    due_hosts = beam.pvalue.AsSingleton(due | "DueHosts" >> beam.Keys() | "CollectDueHosts" >> CollectHosts())
-    known = (
-        pipeline
-        | "Sources" >> beam.Create(_sources(step))
-        | "ReadKnown"
-        >> beam.FlatMap(_read_known, due_hosts, step.root, step.context.politeness, step.bounds.now, step.other_rounds)
-    )
-    held = pipeline | "Held" >> beam.Create([dict(step.held)])
-    (
-        (due | "DueByDomain" >> beam.MapTuple(partial(by_domain, "due")), known)
-        | "Rows" >> beam.Flatten()
-        | "GroupByDomain" >> beam.GroupByKey()
-        | "Join" >> beam.MapTuple(_join)
-        | "VisitHosts" >> VisitHosts(step.context, held)
-    )
-
-
-def _sources(step: FetchStep) -> list[tuple[str, Any]]:
-    """Return what `known_rows` reads."""
-    paths = {
-        "robots": [*step.robots, *step.leftovers.paths("robots")],
-        "hosts": step.hosts,
-        "resting": step.hosts if step.context.politeness.scope != "host" else (),
-        "traps": step.traps,
-        "visited": step.leftovers.paths("visits"),
-    }
-    return [("states", step.leftovers), *((kind, path) for kind, some in paths.items() for path in some)]

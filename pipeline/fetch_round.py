@@ -25,9 +25,6 @@ from .control import Observer, StopSignal
 from .excluded_urls import count_excluded
 from .outlook import Situation
 
-TRAP_TABLES = ("traps", "trap_samples")
-"""The tables by which the budgets of templates are decided."""
-
 _SECONDS = 0.0015  # of computing per page, roughly (benchmarks/README.md)
 
 
@@ -44,37 +41,15 @@ def plan_fetch(
 
     `most_pages` limits its visits. Until `requests_before`, workers of an earlier attempt may send requests.
     """
-    kinds = kinds_of(tuple(settings.documents.kinds))
-    identity = Identity.of(settings.robot, kinds.accept)
-    quota = Quota(shares_of(settings.priority), attempt.step.round)
-    downloaders = partial(open_downloaders, settings)
-    traps, held = settings.traps, situation.held
-    if settings.priority.random:  # budgets of templates would thin the sample; held URLs are not in the frontier
-        traps = dataclasses.replace(traps, detect=False)
+    judging = manifests if settings.traps.detect else ()  # the steps whose judgements limit the visits of templates
+    quota, held = Quota(shares_of(settings.priority), attempt.step.round), situation.held
     return fetch.FetchStep(
         root=root,
-        context=VisitContext(
-            politeness=settings.politeness,
-            limits=settings.limits,
-            fetch=settings.fetch,
-            traps=traps,
-            identity=identity,
-            round=attempt.step.round,
-            requests_before=requests_before,
-            deadline=None,
-            quota=quota,
-            opener=partial(
-                client_opener, settings.fetch, settings.robot, downloaders, identity.complete, kinds.media_types
-            ),
-            root=root,
-            attempt=attempt.name,
-            progress=attempt.progress,
-            stop_file=attempt.stop_file,
-        ),
+        context=_visit_context(root, settings, attempt, quota, requests_before),
         waiting=Waiting.of(manifests),
         robots=paths_of(manifests, "robots"),
         hosts=paths_of(manifests, "hosts"),
-        traps=[path for table in TRAP_TABLES for path in paths_of(manifests, table)] if settings.traps.detect else [],
+        traps=[*paths_of(judging, "traps"), *paths_of(judging, "trap_samples")],
         held=held.until,
         bounds=Bounds(
             situation.at,
@@ -91,6 +66,34 @@ def plan_fetch(
         leftovers=situation.leftovers,
         with_external=settings.scope.check_external and not settings.priority.random,
         other_rounds=situation.other_rounds,
+    )
+
+
+def _visit_context(
+    root: str, settings: Settings, attempt: Attempt, quota: Quota, requests_before: datetime | None
+) -> VisitContext:
+    kinds = kinds_of(tuple(settings.documents.kinds))
+    identity, downloaders = Identity.of(settings.robot, kinds.accept), partial(open_downloaders, settings)
+    traps = settings.traps
+    if settings.priority.random:  # budgets of templates would thin the sample; held URLs are not in the frontier
+        traps = dataclasses.replace(traps, detect=False)
+    return VisitContext(
+        politeness=settings.politeness,
+        limits=settings.limits,
+        fetch=settings.fetch,
+        traps=traps,
+        identity=identity,
+        round=attempt.step.round,
+        requests_before=requests_before,
+        deadline=None,
+        quota=quota,
+        opener=partial(
+            client_opener, settings.fetch, settings.robot, downloaders, identity.complete, kinds.media_types
+        ),
+        root=root,
+        attempt=attempt.name,
+        progress=attempt.progress,
+        stop_file=attempt.stop_file,
     )
 
 
@@ -124,7 +127,12 @@ def fetch_round(
     # In a round that was cut, hosts that answer fast have more than their share of the sample.
     if settings.priority.random and not situation.leftovers.files and not stop.is_set():
         population = {SAMPLED_OF: situation.waiting - count_excluded(crawl, manifests, situation.excluded)}
-    digest, values = settings_digest(settings), changed_values(settings)
-    manifest = attempt.commit(digest, files=files, counters=population, settings=values, memory=fitted.memory)
+    manifest = attempt.commit(
+        files=files,
+        counters=population,
+        settings_digest=settings_digest(settings),
+        settings=changed_values(settings),
+        memory=fitted.memory,
+    )
     observer.step_committed(manifest)
     return manifest

@@ -42,7 +42,6 @@ def has_lost_ranks(manifests: Sequence[Manifest]) -> bool:
 
 def rank(
     crawl: CrawlDir,
-    settings_digest: str,
     engine: Engine,
     max_links: int,
     now: datetime,
@@ -74,7 +73,7 @@ def rank(
     manifest = Manifest(
         step="rank",
         round=attempt.step.round,
-        settings_digest=settings_digest,
+        settings_digest="",
         files=tuple(file for file in files if file.table != INDEX_FILE),
         counters=counters,
         consumed=(),

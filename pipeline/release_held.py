@@ -16,7 +16,7 @@ from ..transforms.aliases.learned_rules import KnownRules, known_rules
 from ..transforms.aliases.rules import NO_RULES, Rules
 from ..transforms.blocks.files import read_blocks
 from ..transforms.directory.beside import registered
-from ..transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step, paths_of
 from ..transforms.directory.waiting import Left, Waiting, matching, read_waiting
 from ..transforms.frontier.files import write_frontier
 from ..transforms.settings import Aliases, Settings, Traps
@@ -57,7 +57,7 @@ def count_matches(crawl: CrawlDir, pattern: str) -> Released:
     return Released(len(held), len(waiting))
 
 
-def release(crawl: CrawlDir, patterns: Sequence[str], settings_digest: str, now: datetime) -> int:
+def release(crawl: CrawlDir, patterns: Sequence[str], now: datetime) -> int:
     """Keep some patterns for good, put the held URLs that match into the frontier, and return their number.
 
     It may run concurrently with a crawl, which reads the patterns and the frontier at its next step.
@@ -66,18 +66,18 @@ def release(crawl: CrawlDir, patterns: Sequence[str], settings_digest: str, now:
         RELEASED, lambda text: "".join(f"{line}\n" for line in dict.fromkeys([*text.splitlines(), *patterns]))
     )
     is_released = _released_by(crawl, crawl.manifests(), patterns)
-    return _release(crawl, settings_digest, now, HELD_STATES, is_released, False)
+    return _release(crawl, now, HELD_STATES, is_released, False)
 
 
-def release_allowed_urls(crawl: CrawlDir, settings: Traps, settings_digest: str, now: datetime) -> int:
+def release_allowed_urls(crawl: CrawlDir, traps: Traps, now: datetime) -> int:
     """Put the URLs held as traps that the settings allow into the frontier, and return their number."""
-    if settings.detect and not settings.allow:
+    if traps.detect and not traps.allow:
         return 0
-    is_allowed = compile_allow_list(settings.allow) if settings.detect else lambda url: True
-    return _release(crawl, settings_digest, now, [State.TRAPPED], lambda row: is_allowed(row["url"]), False)
+    is_allowed = compile_allow_list(traps.allow) if traps.detect else lambda url: True
+    return _release(crawl, now, [State.TRAPPED], lambda row: is_allowed(row["url"]), False)
 
 
-def release_reopened_urls(crawl: CrawlDir, settings: Traps, settings_digest: str, now: datetime) -> int:
+def release_reopened_urls(crawl: CrawlDir, traps: Traps, now: datetime) -> int:
     """Put the held URLs of the templates that the last update step reopened into the frontier; return their number.
 
     The driver calls it after each update step, and at its start, for a program that was killed in between.
@@ -87,21 +87,21 @@ def release_reopened_urls(crawl: CrawlDir, settings: Traps, settings_digest: str
     updated = [m for m in manifests if (m.step, m.round) == ("update", step.round - 1)]
     if step.kind != "fetch" or not any(m.counters.get(REOPENED) for m in updated):
         return 0
-    holds = _current_holds(crawl, settings)
-    return _release(crawl, settings_digest, now, [State.TRAPPED], lambda row: not holds(frontier_row(row, True)), True)
+    holds = _current_holds(crawl.root, manifests, traps.allow)
+    return _release(crawl, now, [State.TRAPPED], lambda row: not holds(frontier_row(row, True)), True)
 
 
-def release_aliases(crawl: CrawlDir, settings: Aliases, settings_digest: str, now: datetime) -> int:
+def release_aliases(crawl: CrawlDir, aliases: Aliases, now: datetime) -> int:
     """Put the aliases that no rule holds back any more into the frontier, and return their number.
 
     So it is after `learn = false`, after `release` and `block`, which exempt URLs from rules, and in crawls of versions
     whose rules are not used any more. Rules that a round drops release their URLs within its update step.
     """
     known = known_rules(crawl, crawl.manifests())
-    if settings.learn and not known.exempt and not known.ignored:
+    if aliases.learn and not known.exempt and not known.ignored:
         return 0
-    is_released = _freed_by(crawl, known.used if settings.learn else NO_RULES)
-    return _release(crawl, settings_digest, now, [ALIAS], is_released, False)
+    is_released = _freed_by(crawl, known.used if aliases.learn else NO_RULES)
+    return _release(crawl, now, [ALIAS], is_released, False)
 
 
 def held_urls(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Row]:
@@ -125,7 +125,6 @@ def _freed_by(crawl: CrawlDir, rules: Rules) -> Callable[[Row], bool]:
 
 def _release(
     crawl: CrawlDir,
-    settings_digest: str,
     now: datetime,
     states: Sequence[str],
     is_wanted: Callable[[Row], bool],
@@ -143,7 +142,7 @@ def _release(
         if file := write_frontier(claimed.root, step.round + (step.kind == "update"), rows, stem):
             ended = iso(datetime.now(UTC))
             counters = {"released": len(rows)}
-            manifest = Manifest("seeds", 0, settings_digest, (file,), counters, (), iso(now), ended)
+            manifest = Manifest("seeds", 0, "", (file,), counters, (), iso(now), ended)
             claimed.commit(manifest, f"-{uuid.uuid4().hex[:8]}")
     return len(rows)
 
@@ -195,18 +194,16 @@ def _rows_in(root: str, path: str, states: Sequence[str]) -> Iterator[Row]:
             yield from rows.filter(pc.is_in(rows["state"], pa.array(states, pa.string()))).to_pylist()
 
 
-def _current_holds(crawl: CrawlDir, settings: Traps) -> Holds:
+def _current_holds(root: str, manifests: Sequence[Manifest], allow: Sequence[str]) -> Holds:
     """Return the holds of the newest trap judgement of each host."""
-    manifests = crawl.manifests()
     rows: dict[str, list[Row]] = {}
     forms: dict[str, set[int]] = {}
-    for row in read_table(crawl.root, [f.path for f in files_of(manifests, "traps")], TRAPS).to_pylist():
+    for row in read_table(root, paths_of(manifests, "traps"), TRAPS).to_pylist():
         rows.setdefault(row["host"], []).append(row)
-    paths = [file.path for file in files_of(manifests, "trap_samples")]
-    for row in read_table(crawl.root, paths, TRAP_SAMPLES, ["host", "forms"]).to_pylist():
+    for row in read_table(root, paths_of(manifests, "trap_samples"), TRAP_SAMPLES, ["host", "forms"]).to_pylist():
         forms.setdefault(row["host"], set()).update(unpack(row["forms"]))
     trapped = [tuple(TrappedHost(host, found, sorted(forms.get(host, ())))) for host, found in rows.items()]
-    return Holds(trapped, compile_allow_list(settings.allow))
+    return Holds(trapped, compile_allow_list(allow))
 
 
 _KEPT = ("url_key", "url", "host", "depth", "discovered_round", "failures", "kind", "sitemap", "foreign")

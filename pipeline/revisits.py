@@ -9,7 +9,7 @@ from ..transforms.directory.waiting import Waiting
 from ..transforms.exchange.semi_join import CollectKeys, ReadMatching
 from ..transforms.exchange.writers import ReportFiles
 from ..transforms.frontier.advance_urls import ReadMatchingWaiting
-from ..transforms.frontier.due_pages import DuePages, IsPlanned
+from ..transforms.frontier.due_pages import IsPlanned
 from ..transforms.frontier.recrawl import DueCriteria, WriteRevisits, read_due_keys
 from ..transforms.tables.schemas import URLS
 
@@ -27,7 +27,6 @@ class RevisitStep:
     urls: Sequence[str]
     waiting: Waiting
     report: str
-    planned: DuePages | None = None  # for IsPlanned
 
 
 def build(pipeline: beam.Pipeline, step: RevisitStep) -> None:
@@ -38,9 +37,8 @@ def build(pipeline: beam.Pipeline, step: RevisitStep) -> None:
     count = 1 + step.expected // _ROWS_PER_PARTITION
     urls = pipeline | "UrlsFiles" >> beam.Create(step.urls)
     if isinstance(step.criteria, IsPlanned):
-        planned = step.planned or DuePages(step.root, ())
-        paths = pipeline | "RevisitsFiles" >> beam.Create(planned.paths)
-        found = paths | "PlannedKeys" >> beam.FlatMap(planned.keys, step.criteria.now, count)
+        paths = pipeline | "RevisitsFiles" >> beam.Create(step.criteria.pages.paths)
+        found = paths | "PlannedKeys" >> beam.FlatMap(step.criteria.pages.keys, step.criteria.now, count)
     else:
         found = urls | "DueKeys" >> beam.FlatMap(read_due_keys, step.root, step.criteria, count)
     keys = found | "Keys" >> CollectKeys(step.expected, "url_key", "host")

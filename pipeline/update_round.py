@@ -6,21 +6,20 @@ from functools import partial
 
 from ..transforms.aliases.learned_rules import known_rules
 from ..transforms.aliases.secret import crawl_secret
-from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, frontier_files, paths_of
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, frontier_files, paths_of
 from ..transforms.directory.waiting import Waiting, settle
+from ..transforms.frontier.revisit_plan import Plan, count_first, read_histogram
 from ..transforms.http.request_headers import Identity
-from ..transforms.memory.bounds import UpdateLoad, update_bound
+from ..transforms.memory.bounds import Parts, UpdateLoad, update_bound
 from ..transforms.outcomes import LINKS_ONLY
-from ..transforms.settings import Settings, settings_digest
+from ..transforms.settings import Priority, Recrawl, Settings, Sitemaps, settings_digest
 from ..transforms.sitemaps.follow import count_entries
 from ..transforms.tables.damage import require_whole_once
 from ..transforms.tables.table_files import TableFile, open_parquet
 from ..transforms.urls.index_scope import IndexScope
 from . import update
-from .add_revisits import plan_of
 from .attempt import Attempt, Engine, Fitted, OneMachine
 from .control import Observer
-from .fetch_round import TRAP_TABLES
 from .release_held import release_reopened_urls
 
 _SECONDS = 0.006  # of computing per page, roughly (benchmarks/README.md)
@@ -35,6 +34,71 @@ def load_of(root: str, visits: Sequence[TableFile], waiting: int) -> UpdateLoad:
     return UpdateLoad(sum(file.rows for file in visits), sum(groups), max(groups, default=0), waiting)
 
 
+def plan_update(
+    crawl: CrawlDir,
+    settings: Settings,
+    manifests: Sequence[Manifest],
+    attempt: Attempt,
+    load: UpdateLoad,
+    parts: Parts,
+    workers: int,
+) -> update.UpdateStep:
+    """Return the update step of a round, which reads `load` in `parts` that fit into memory."""
+    round_ = attempt.step.round
+    fetched = [m for m in manifests if (m.step, m.round) == ("fetch", round_)]
+    visits = files_of(fetched, "visits")
+    judging = manifests if settings.traps.detect else ()  # the steps whose tables of traps are read
+    follows = not any(m.counters.get(LINKS_ONLY) for m in fetched)
+    checks_external = settings.scope.check_external and follows
+    return update.UpdateStep(
+        root=crawl.root,
+        round=round_,
+        settings=settings,
+        robot=Identity.of(settings.robot).token,
+        aliases=known_rules(crawl, manifests) if settings.aliases.learn else None,
+        secret=crawl_secret(crawl),
+        visits=[file.path for file in visits],
+        visit_rows=load.visits,
+        visit_bytes=sum(file.bytes for file in visits),
+        body_bytes=load.body_bytes,
+        sitemap_entries=count_entries(crawl.root, visits, settings.sitemaps.max_urls),
+        turns=paths_of(fetched, "host_turns"),
+        robots=paths_of(fetched, "robots"),
+        workers=workers,
+        parts=parts,
+        waiting=Waiting.of(manifests),
+        urls=paths_of(manifests, "urls"),
+        digests=paths_of(manifests, "digests"),
+        near=paths_of(manifests, "near"),
+        hosts=paths_of(manifests, "hosts"),
+        trap_files=paths_of(judging, "traps"),
+        trap_samples=paths_of(judging, "trap_samples"),
+        trap_queues=paths_of((m for m in judging if m.round == round_ - 1), "trap_queues"),
+        seeds=paths_of(manifests, "seeds"),
+        external=(paths_of(manifests, "external"), settings.scope.max_external) if checks_external else None,
+        follows=follows,
+        plan=_plan_revisits(crawl.root, settings.recrawl, settings.sitemaps, settings.priority, manifests, visits),
+        report=attempt.report,
+        progress=attempt.progress,
+    )
+
+
+def _plan_revisits(
+    root: str,
+    recrawl: Recrawl,
+    sitemaps: Sitemaps,
+    priority: Priority,
+    manifests: Sequence[Manifest],
+    visits: Sequence[TableFile],
+) -> Plan | None:
+    """Return the plan of the revisits of the pages that a round has visited; None, and nothing is read, without one."""
+    if not recrawl.per_day:
+        return None
+    pages, hosts = (paths_of(manifests, table) for table in ("change_rates", "host_changes"))
+    earlier, new = read_histogram(root, pages), count_first(root, [file.path for file in visits])
+    return Plan.of(recrawl, sitemaps, priority, earlier, new, hosts)
+
+
 def update_round(
     crawl: CrawlDir,
     settings: Settings,
@@ -45,53 +109,24 @@ def update_round(
 ) -> None:
     """Run the update step of a round and commit it, then the held URLs that it frees."""
     attempt = Attempt(crawl, step)
-    fetched = [file for m in manifests if (m.step, m.round) == ("fetch", step.round) for file in m.files]
-    visits = [file for file in fetched if file.table == "visits"]
+    fetched = [m for m in manifests if (m.step, m.round) == ("fetch", step.round)]
+    visits = files_of(fetched, "visits")
     require_whole_once(crawl.root, visits)
     rows = sum(file.rows for file in visits)
-    paths = {t: paths_of(manifests, t) for t in ("urls", "digests", "near", "hosts", "seeds")}
-    paths["visits"] = [file.path for file in visits]
-    known = {t: paths_of(manifests, t) if settings.traps.detect else [] for t in TRAP_TABLES}
-    of_last_round = [m for m in manifests if m.round == step.round - 1]
     waiting = sum(file.rows for file in frontier_files(manifests))
     on_one_machine = isinstance(engine, OneMachine)  # else nothing is bounded, and footers of many files take long
     load = load_of(crawl.root, visits, waiting) if on_one_machine else UpdateLoad(rows, 0, 0, waiting)
     fitted = Fitted(engine, rows * _SECONDS, load, update_bound, f"round {step.round} update", observer.warn)
-    follows = not any(m.counters.get(LINKS_ONLY) for m in manifests if (m.step, m.round) == ("fetch", step.round))
-    checks_external = settings.scope.check_external and follows
-    plan = update.UpdateStep(
-        root=crawl.root,
-        round=step.round,
-        settings=settings,
-        robot=Identity.of(settings.robot).token,
-        aliases=known_rules(crawl, manifests) if settings.aliases.learn else None,
-        secret=crawl_secret(crawl),
-        trap_files=known["traps"],
-        trap_samples=known["trap_samples"],
-        trap_queues=paths_of(of_last_round, "trap_queues") if settings.traps.detect else [],
-        visit_rows=rows,
-        visit_bytes=sum(file.bytes for file in visits),
-        body_bytes=load.body_bytes,
-        sitemap_entries=count_entries(crawl.root, visits, settings.sitemaps.max_urls),
-        turns=[file.path for file in fetched if file.table == "host_turns"],
-        robots=[file.path for file in fetched if file.table == "robots"],
-        workers=engine.workers,
-        parts=fitted.parts,
-        follows=follows,
-        external=(paths_of(manifests, "external"), settings.scope.max_external) if checks_external else None,
-        waiting=Waiting.of(manifests),
-        report=attempt.report,
-        progress=attempt.progress,
-        plan=plan_of(crawl, settings.recrawl, settings.sitemaps, settings.priority, manifests, paths["visits"]),
-        **paths,
-    )
+    plan = plan_update(crawl, settings, manifests, attempt, load, fitted.parts, engine.workers)
     observer.step_started(step, attempt.progress, rows)
     fitted.run(partial(update.build, step=plan))
     settled = settle(crawl.root, manifests, attempt.files())
-    counters = {"frontier_waiting": settled.waiting}
-    scope = IndexScope.of(settings.index).record() or None
     manifest = attempt.commit(
-        settings_digest(settings), consumed=settled.consumed, counters=counters, settings=scope, memory=fitted.memory
+        consumed=settled.consumed,
+        counters={"frontier_waiting": settled.waiting},
+        settings_digest=settings_digest(settings),
+        settings=IndexScope.of(settings.index).record() or None,
+        memory=fitted.memory,
     )
     observer.step_committed(manifest)
-    release_reopened_urls(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))
+    release_reopened_urls(crawl, settings.traps, datetime.now(UTC))

@@ -47,14 +47,7 @@ def open_crawl(
     that round.
     """
     manifests = crawl.require_manifests()
-    steps = [manifest for manifest in manifests if manifest.index]
-    if not steps:
-        raise CrawlDirError(f"{crawl.root} has no index yet; go on with: beamtrawl crawl {crawl.root}")
-    first = min(manifest.round for manifest in steps)
-    if as_of is not None and as_of < first:
-        raise CrawlDirError(f"{crawl.root} has no index as of round {as_of}; ask as of round {first} or later")
-    if as_of is not None and as_of > (last := max(manifest.round for manifest in manifests)):
-        raise CrawlDirError(f"{crawl.root} has no round {as_of} yet; the last one is round {last}")
+    _require_index(crawl.root, manifests, as_of)
     live = live_index(manifests, as_of)
     tombstones = read_tombstones(crawl.root, [file.path for _, file in live.tombstones])
     checksums = {file.path: file.checksum for manifest in manifests for file in manifest.index_files}
@@ -73,6 +66,18 @@ def open_crawl(
         masks = [m & ~is_left_out(s.facts["url"]) for m, s in zip(masks, segments, strict=True)]
     last = max(manifest.round for manifest in manifests if manifest.step not in WITHOUT_INDEX)
     return Opened(segments, masks, read_synonyms(crawl), last if as_of is None else as_of)
+
+
+def _require_index(root: str, manifests: Sequence[Manifest], as_of: int | None) -> None:
+    first = min((manifest.round for manifest in manifests if manifest.index), default=None)
+    if first is None:
+        raise CrawlDirError(f"{root} has no index yet; go on with: beamtrawl crawl {root}")
+    if as_of is None:
+        return
+    if as_of < first:
+        raise CrawlDirError(f"{root} has no index as of round {as_of}; ask as of round {first} or later")
+    if as_of > (last := max(manifest.round for manifest in manifests)):
+        raise CrawlDirError(f"{root} has no round {as_of} yet; the last one is round {last}")
 
 
 def packed(rounds: Sequence[int]) -> int:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from ..transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from .answers import make_hits
-from .answers.answer import Answers
+from .answers.answer import Answer, Answers, Candidate
 from .answers.cursor import Cursor, CursorError, decode, encode
 from .answers.match import named_crawls
 from .index import bm25f
@@ -162,14 +162,9 @@ class Index:
             raise CursorError(f"the cursor is of the index as of round {cursor.round}, not of round {self.as_of}")
         most = offset + limit if per_host is None else whole_windows(offset + limit)
         answer = self._answers.answer(query, most, order, self._now(), deadline, cursor, limit > UNFILLED)
-        parsed, terms, candidates = answer.parsed, answer.terms, answer.candidates
-        if per_host is not None:
-            places = [self._corpus.place(candidate.doc) for candidate in candidates[: answer.total]]
-            hosts = [segment.facts["host"][doc].as_py() for segment, doc in places]
-            scores = [candidate.score if order == "score" else 1.0 for candidate in candidates]
-            grouped = [candidates[place] for place in by_host(hosts, scores, per_host)]
-            candidates = grouped + candidates[answer.total :]
-        candidates = candidates[offset : offset + limit]
+        parsed, terms = answer.parsed, answer.terms
+        ordered = answer.candidates if per_host is None else self._by_host(answer, order, per_host)
+        candidates = ordered[offset : offset + limit]
         explanations = [
             make_hits.explain(self._corpus, c.doc, answer.filling if c.is_filling else parsed, terms)
             if explain
@@ -266,6 +261,14 @@ class Index:
         titles = [document.texts["title"] or "" for _, document in self._corpus.stored(docs)]
         crawls = [self._corpus.crawls.of(self._corpus.number(doc)) for doc in docs]
         return list(map(Listed, urls, titles, crawls))
+
+    def _by_host(self, answer: Answer, order: str, per_host: int) -> list[Candidate]:
+        """The candidates, those that are documents found grouped by host."""
+        found, weaker = answer.candidates[: answer.total], answer.candidates[answer.total :]
+        places = [self._corpus.place(candidate.doc) for candidate in found]
+        hosts = [segment.facts["host"][doc].as_py() for segment, doc in places]
+        scores = [candidate.score if order == "score" else 1.0 for candidate in found]
+        return [found[place] for place in by_host(hosts, scores, per_host)] + weaker
 
     def _now(self) -> np.datetime64:
         return np.datetime64(int(self._clock() * 1e6), "us")

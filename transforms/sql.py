@@ -17,6 +17,9 @@ from .files import filesystem
 from .sql_views import connect, literal, naming_damage
 from .tables.schemas import TABLES
 
+MEMORY = "1GB"
+"""The memory of queries with a temporary folder for what needs more."""
+
 
 class QueryError(BeamtrawlError):
     """A query that DuckDB rejects; the message is one line."""
@@ -40,7 +43,7 @@ def query_arrow(crawl: CrawlDir, text: str, parameters: Sequence[Any] | None = N
 
 
 def query_first(
-    crawl: CrawlDir, text: str, most: int, timeout_s: float, without: pa.Array, memory: str = "1GB"
+    crawl: CrawlDir, text: str, most: int, timeout_s: float, without: pa.Array
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """The same as of `query`, with the first `most` rows, and of rows of URLs `without` those of some.
 
@@ -48,7 +51,7 @@ def query_first(
     """
     with (
         tempfile.TemporaryDirectory() as scratch,
-        _asked(crawl, text, False, (scratch, memory), without) as connection,
+        _asked(crawl, text, False, scratch, without) as connection,
         _limited(connection, timeout_s),
     ):
         found = _relation(connection, text)
@@ -56,9 +59,9 @@ def query_first(
 
 
 @contextlib.contextmanager
-def query_batches(crawl: CrawlDir, text: str, rows: int, memory: str = "1GB") -> Iterator[pa.RecordBatchReader]:
+def query_batches(crawl: CrawlDir, text: str, rows: int) -> Iterator[pa.RecordBatchReader]:
     """The rows of a query, read while they are used, in batches; what needs more memory goes to a temporary folder."""
-    with tempfile.TemporaryDirectory() as scratch, _asked(crawl, text, False, (scratch, memory)) as connection:
+    with tempfile.TemporaryDirectory() as scratch, _asked(crawl, text, False, scratch) as connection:
         yield _relation(connection, text).to_arrow_reader(rows)
 
 
@@ -123,21 +126,21 @@ def _asked(
     crawl: CrawlDir,
     text: str,
     unsafe: bool,
-    memory: tuple[str, str] | None = None,
+    scratch: str | None = None,
     without: pa.Array | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection for one query, which opens only the files of tables that the query names.
 
-    `memory` is a scratch folder and a limit, `without` are URLs without rows. QueryError if the query fails or is
-    refused, CrawlDirError if it fails due to a damaged file.
+    `scratch` is a folder for what needs more than MEMORY, which is unbounded without one; `without` are URLs without
+    rows. QueryError if the query fails or is refused, CrawlDirError if it fails due to a damaged file.
     """
     manifests = crawl.require_manifests()
     words = set(re.findall(r"\w+", text.lower()))
     with _opened(
         crawl, manifests, {name for name in TABLES if words & {name, f"{name}_history"}}, without
     ) as connection:
-        if memory:
-            _bound_memory(connection, *memory)
+        if scratch:
+            _bound_memory(connection, scratch, MEMORY)
         if without is not None:
             _refuse_files(connection, text)
         if not unsafe:
@@ -150,7 +153,7 @@ def open_tables(
     crawl: CrawlDir,
     manifests: Sequence[Manifest],
     named: Collection[str],
-    memory: str = "1GB",
+    memory: str = MEMORY,
     timeout_s: float | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection for several queries over the named tables of a crawl as of some manifests.

@@ -56,7 +56,6 @@ def build(pipeline: beam.Pipeline, step: CompactStep) -> None:
 
 def merge(
     crawl: CrawlDir,
-    settings_digest: str,
     engine: Engine,
     policy: Policy,
     damage: Damage | None = None,
@@ -82,7 +81,7 @@ def merge(
     except CrawlDirError:
         if not damage.look([*(file for s in index.segments for file in files[s.folder]), *tombstones]):
             raise
-        return merge(crawl, settings_digest, engine, policy, damage, warn)
+        return merge(crawl, engine, policy, damage, warn)
     if not (chosen := policy.choose(sizes)):
         return None
     groups = [[index.segments[number] for number in group] for group in chosen]
@@ -100,18 +99,18 @@ def merge(
     fitted.run(partial(build, step=plan))
     if damage.note(attempt.files()):
         attempt.clear()
-        return merge(crawl, settings_digest, engine, policy, damage, warn)
+        return merge(crawl, engine, policy, damage, warn)
     replaced = [s.folder for group in groups for s in group]
-    return attempt.commit(settings_digest, replaced=replaced, suffix=_suffix(), memory=fitted.memory)
+    return attempt.commit(replaced=replaced, suffix=_suffix(), memory=fitted.memory)
 
 
-def drop_history(crawl: CrawlDir, settings_digest: str, rounds: int = 0, before: datetime = _ALWAYS) -> int:
+def drop_history(crawl: CrawlDir, rounds: int = 0, before: datetime = _ALWAYS) -> int:
     """Remove the folders that only earlier searches need (`unread_folders`), and return their number."""
     manifests = crawl.manifests()
     if dropped := unread_folders(manifests, rounds, before):
         now = iso(datetime.now(UTC))
         round_ = next_step(manifests).round - 1
-        manifest = Manifest("compact", round_, settings_digest, (), {}, (), now, now, index_dropped=tuple(dropped))
+        manifest = Manifest("compact", round_, "", (), {}, (), now, now, index_dropped=tuple(dropped))
         crawl.commit(manifest, _suffix())
         filesystem.delete(crawl.path(path) for folder in dropped for path in crawl.paths(folder))
     return len(dropped)

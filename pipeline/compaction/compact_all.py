@@ -16,21 +16,19 @@ from .drop_bodies import EVERY, WORTH_WRITING, drop_bodies
 from .fold_history import KEPT_FOR, fold_history
 
 
-def compact_all(
-    crawl: CrawlDir, storage: Storage, settings_digest: str, engine: Engine, observer: Observer, damage: Damage
-) -> None:
+def compact_all(crawl: CrawlDir, storage: Storage, engine: Engine, observer: Observer, damage: Damage) -> None:
     """Merge what the steps so far have left in many files, if there are enough of them, but for damaged files."""
     observer.busy("merging files of the frontier, the index and tables, where there are many")
-    compact_frontier(crawl, settings_digest, engine, damage=damage, warn=observer.warn)
+    compact_frontier(crawl, engine, damage=damage, warn=observer.warn)
     bodies, last = storage.body_rounds, next_step(crawl.manifests()).round - 1
     is_due = bodies is not None and last % EVERY == 0
-    dropped = drop_bodies(crawl, settings_digest, engine, bodies or 0, WORTH_WRITING, damage) if is_due else None
-    index = merge(crawl, settings_digest, engine, BY_TIERS, damage, observer.warn)
-    tables = merge_tables(crawl, settings_digest, engine, full_tier, damage, observer.warn)
+    dropped = drop_bodies(crawl, engine, bodies or 0, WORTH_WRITING, damage) if is_due else None
+    index = merge(crawl, engine, BY_TIERS, damage, observer.warn)
+    tables = merge_tables(crawl, engine, full_tier, damage, observer.warn)
     for manifest in (dropped, index, tables):
         if manifest:
             observer.step_committed(manifest)
     now = datetime.now(UTC)
     if storage.index_rounds is not None:
-        drop_history(crawl, settings_digest, storage.index_rounds, now - KEPT_FOR)
+        drop_history(crawl, storage.index_rounds, now - KEPT_FOR)
     fold_history(crawl, now)

@@ -61,7 +61,6 @@ def _unless(group: Sequence[str], damaged: Sequence[TableFile]) -> Iterator[Sequ
 
 def compact_frontier(
     crawl: CrawlDir,
-    settings_digest: str,
     engine: Engine,
     width: int = WIDTH,
     damage: Damage | None = None,
@@ -99,8 +98,8 @@ def compact_frontier(
     fitted.run(partial(build, step=plan))
     if damage.note(attempt.files()):
         attempt.clear()
-        return compact_frontier(crawl, settings_digest, engine, width, damage, warn)
+        return compact_frontier(crawl, engine, width, damage, warn)
     replaced = sorted(merged.union(path for group in chosen_left for path in group))
     settled = settle(crawl.root, manifests, attempt.files(), replaced)
     consumed, suffix = [*replaced, *settled.consumed], f"-{uuid.uuid4().hex[:8]}"
-    return attempt.commit(settings_digest, consumed=consumed, suffix=suffix, memory=fitted.memory)
+    return attempt.commit(consumed=consumed, suffix=suffix, memory=fitted.memory)

@@ -56,7 +56,6 @@ def build(pipeline: beam.Pipeline, step: CompactTablesStep) -> None:
 
 def merge_tables(
     crawl: CrawlDir,
-    settings_digest: str,
     engine: Engine,
     choose: Choice,
     damage: Damage | None = None,
@@ -86,8 +85,8 @@ def merge_tables(
     fitted.run(partial(build, step=plan))
     if damage.note(attempt.files()):
         attempt.clear()
-        return merge_tables(crawl, settings_digest, engine, choose, damage, warn)
-    return attempt.commit(settings_digest, merged=merged, suffix=f"-{uuid.uuid4().hex[:8]}", memory=fitted.memory)
+        return merge_tables(crawl, engine, choose, damage, warn)
+    return attempt.commit(merged=merged, suffix=f"-{uuid.uuid4().hex[:8]}", memory=fitted.memory)
 
 
 _TABLES = (*LAYOUTS, *LOGS)

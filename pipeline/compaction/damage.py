@@ -1,4 +1,4 @@
-"""Damaged files that steps have met: they are left out of what is merged, and told once."""
+"""Damaged files that steps have met: they are left out of what is merged, and reported once."""
 
 from collections.abc import Callable, Iterable
 from typing import NoReturn

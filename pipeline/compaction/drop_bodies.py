@@ -64,7 +64,6 @@ def build(pipeline: beam.Pipeline, step: DropBodiesStep) -> None:
 
 def drop_bodies(
     crawl: CrawlDir,
-    settings_digest: str,
     engine: Engine,
     rounds: int,
     least_share: float = 0.0,
@@ -96,7 +95,7 @@ def drop_bodies(
     new = [file for file in reported if file.path not in before]
     freed = sum(file.bytes for file in old) - sum(file.bytes for file in new)
     counters = {"bodies_removed_bytes": freed}
-    return attempt.commit(settings_digest, files=new, merged=old, counters=counters, suffix=f"-{uuid.uuid4().hex[:8]}")
+    return attempt.commit(files=new, merged=old, counters=counters, suffix=f"-{uuid.uuid4().hex[:8]}")
 
 
 def _keys(file: tuple[int, TableFile], root: str, partitions: int) -> Iterator[Any]:

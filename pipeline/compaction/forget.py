@@ -14,7 +14,7 @@ from ...transforms.errors import CrawlDirError
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.indexing.segment_files import read_file
 from ...transforms.indexing.write_segment import DOCS
-from ...transforms.settings import Settings, settings_digest
+from ...transforms.settings import Settings
 from ...transforms.tables.damage import require_whole
 from ...transforms.tables.layouts import LAYOUTS
 from ...transforms.tables.merge_tables import write_arranged
@@ -61,20 +61,17 @@ def forget(crawl: CrawlDir, blocks: Blocks, settings: Settings, engine: Engine) 
     if step.kind == "update":
         raise CrawlDirError(f"round {step.round} is fetched but not updated; first run: beamtrawl crawl {crawl.root}")
     is_indexed = _is_indexed(crawl, manifests, blocks)
-    digest = settings_digest(settings)
-    rows = _rewrite(crawl, manifests, blocks, digest, step.round - 1)
+    rows = _rewrite(crawl, manifests, blocks, step.round - 1)
     if is_indexed:
         reindex(crawl, settings, engine)
-    drop_history(crawl, digest)
+    drop_history(crawl)
     now, at_once = datetime.now(UTC) + timedelta(seconds=1), timedelta(0)
     fold_history(crawl, now, most=0, kept_for=at_once)
     remove_garbage(crawl, now, at_once)
     return Forgotten(rows, is_indexed)
 
 
-def _rewrite(
-    crawl: CrawlDir, manifests: Sequence[Manifest], blocks: Blocks, settings_digest: str, round_: int
-) -> dict[str, int]:
+def _rewrite(crawl: CrawlDir, manifests: Sequence[Manifest], blocks: Blocks, round_: int) -> dict[str, int]:
     """Replace the files that hold rows of blocked URLs; return the number of these rows by table."""
     old, new, counts = list[TableFile](), list[TableFile](), dict[str, int]()
     for table in (*REMOVED, "urls"):
@@ -87,7 +84,7 @@ def _rewrite(
         return {}
     attempt = Attempt(crawl, Step("compact", round_))
     crawl.require_claim()
-    attempt.commit(settings_digest, files=new, merged=old, suffix=f"-{uuid.uuid4().hex[:8]}")
+    attempt.commit(files=new, merged=old, suffix=f"-{uuid.uuid4().hex[:8]}")
     return {table: count for table, count in counts.items() if table != "urls"}
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from ...transforms.directory.index_scopes import scopes_of
-from ...transforms.settings import Settings, settings_digest
+from ...transforms.settings import Settings
 from ...transforms.tables.schemas import DOCUMENTS
 from ...transforms.tables.table_files import read_table
 from ...transforms.urls.index_scope import IndexScope
@@ -26,7 +26,7 @@ def follow_index_scope(crawl: CrawlDir, settings: Settings, engine: Engine, obse
 def reindex(crawl: CrawlDir, settings: Settings, engine: Engine) -> list[Manifest]:
     """Make the index anew by the settings of now, and rank it if it was ranked; the manifests of both steps."""
     scope, korean = IndexScope.of(settings.index), settings.documents.korean_morphemes
-    made = rebuild_index(crawl, settings_digest(settings), engine, korean, scope)
+    made = rebuild_index(crawl, engine, korean, scope)
     return [made, *rank_anew(crawl, settings, engine)]
 
 
@@ -34,7 +34,7 @@ def rank_anew(crawl: CrawlDir, settings: Settings, engine: Engine) -> list[Manif
     """Rank the index if it was ranked before it was made anew, also by a program that was killed since."""
     if not has_lost_ranks(crawl.manifests()):
         return []
-    return [rank(crawl, settings_digest(settings), engine, settings.ranking.max_links, datetime.now(UTC))]
+    return [rank(crawl, engine, settings.ranking.max_links, datetime.now(UTC))]
 
 
 def differs(crawl: CrawlDir, manifests: Sequence[Manifest], wanted: IndexScope) -> bool:

@@ -39,9 +39,7 @@ def build(pipeline: beam.Pipeline, step: RebuildStep) -> None:
     pipeline | "Documents" >> beam.Create(step.documents) | "Reindex" >> reindex | "Report" >> ReportFiles(step.report)
 
 
-def rebuild_index(
-    crawl: CrawlDir, settings_digest: str, engine: Engine, korean_morphemes: bool, index_scope: IndexScope = WHOLE
-) -> Manifest:
+def rebuild_index(crawl: CrawlDir, engine: Engine, korean_morphemes: bool, index_scope: IndexScope = WHOLE) -> Manifest:
     """Index the documents of all rounds anew, and commit. The new segments replace all others; none of these is read.
 
     The manifest records the scope (`IndexScope.record`).
@@ -65,4 +63,4 @@ def rebuild_index(
     engine.run(partial(build, step=plan), rows * _SECONDS_PER_DOCUMENT)
     folders = [segment.folder for segment in live_index(manifests).segments]
     suffix = f"-{uuid.uuid4().hex[:8]}"
-    return attempt.commit(settings_digest, replaced=folders, suffix=suffix, settings=index_scope.record())
+    return attempt.commit(replaced=folders, suffix=suffix, settings=index_scope.record())

@@ -193,15 +193,14 @@ def _import_part(own: _Import, part: Sequence[Slice], rights: Rights, found: Imp
             return
         written = [*leftovers.files, *attempt.pieces(), *_seeds(own, step, manifests), *_promises(crawl, step)]
     counters = {IMPORTED: chosen.visits} | ({} if own.follows else {LINKS_ONLY: 1})
-    values = changed_values(own.settings)
-    manifest = attempt.commit(settings_digest(own.settings), files=written, counters=counters, settings=values)
+    digest, values = settings_digest(own.settings), changed_values(own.settings)
+    manifest = attempt.commit(files=written, counters=counters, settings_digest=digest, settings=values)
     own.observer.step_committed(manifest)
     found.visits += chosen.visits
     found.robots += chosen.robots
     found.rounds += 1
     _finish_update(crawl, own.settings, own.engine, own.observer)
-    storage, digest = own.settings.storage, settings_digest(own.settings)
-    compact_all(crawl, storage, digest, own.engine, own.observer, Damage(crawl, own.observer.warn))
+    compact_all(crawl, own.settings.storage, own.engine, own.observer, Damage(crawl, own.observer.warn))
 
 
 def _promises(crawl: CrawlDir, step: Step) -> list[TableFile]:

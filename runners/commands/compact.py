@@ -18,7 +18,6 @@ from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.directory.table_runs import all_runs
 from ...transforms.indexing.merge_policy import ALL
-from ...transforms.settings import settings_digest
 from ...transforms.urls.index_scope import IndexScope
 from ..engines.choose import RUNNERS, engine
 from ..process.lock import Lock
@@ -50,7 +49,6 @@ def run(arguments: argparse.Namespace) -> int:
     directory.require_manifests()
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
     settings = stored_settings(directory)
-    digest = settings_digest(settings)
     with Lock(directory) as claimed:
         if blocks := Blocks(block for block in read_blocks(claimed) if block.forget):
             removed = forget(claimed, blocks, settings, chosen)
@@ -61,18 +59,18 @@ def run(arguments: argparse.Namespace) -> int:
         warn = partial(print, file=sys.stderr)
         dropped, damage = None, Damage(claimed, warn)
         if settings.storage.body_rounds is not None:
-            dropped = drop_bodies(claimed, digest, chosen, settings.storage.body_rounds, damage=damage)
+            dropped = drop_bodies(claimed, chosen, settings.storage.body_rounds, damage=damage)
         merged = [
             dropped,
-            merge(claimed, digest, chosen, ALL, damage, warn),
-            merge_tables(claimed, digest, chosen, all_runs, damage, warn),
+            merge(claimed, chosen, ALL, damage, warn),
+            merge_tables(claimed, chosen, all_runs, damage, warn),
             *rank_anew(claimed, settings, chosen),
         ]
         done = [describe_manifest(manifest) for manifest in merged if manifest]
         print("\n".join(done) if done else "nothing to merge")
         fold_history(claimed, datetime.now(UTC))
         if arguments.drop_history:
-            print(f"{drop_history(claimed, digest)} folders of earlier rounds removed")
+            print(f"{drop_history(claimed)} folders of earlier rounds removed")
     return 1 if damage.paths else 0
 
 

@@ -12,7 +12,7 @@ from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.directory.waiting import count_waiting
 from ...transforms.errors import BeamtrawlError
 from ...transforms.plugins import PluginError
-from ...transforms.settings import SettingsError, override
+from ...transforms.settings import Settings, SettingsError, override
 from ..crawling import session
 from ..crawling.console import Console, open_outputs, run_interruptibly
 from ..engines.choose import RUNNERS, engine, fork_early, notice, submission
@@ -68,27 +68,12 @@ def run(arguments: argparse.Namespace) -> int:
         session.restore_settings(directory)
     session.refuse_lost_settings(directory)
     session.refuse_lost_steps(directory)
-    settings = stored_settings(directory)
-    flags = {key: getattr(arguments, flag) for flag, key in session.SETTINGS.items()}
-    if arguments.sample:
-        for flag in ("rounds", "max_pages"):
-            if getattr(arguments, flag) is not None:
-                name = f"--{flag.replace('_', '-')}"
-                raise Usage(f"{name} and --sample exclude each other: a sample is one round of {arguments.sample} URLs")
-        if not directory.manifests():
-            raise Usage(
-                f"--sample {arguments.sample}: {directory.root} has nothing to sample; crawl first (--max-pages 300)"
-            )
-        arguments.rounds = 1
-        flags |= {"limits.max_pages": 0, "limits.max_pages_per_round": arguments.sample, "priority.random": True}
-    try:
-        settings = override(settings, {key: value for key, value in flags.items() if value is not None})
-    except SettingsError as error:
-        raise Usage(str(error)) from error
+    settings = _settings(directory, arguments)
+    most_rounds = 1 if arguments.sample else arguments.rounds
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
     log = open_log(arguments.log) if arguments.log else None
     outputs = open_outputs(sys.stderr, sys.stdout if arguments.json else None, log)
-    console = Console(outputs, arguments.rounds, partial(submission, chosen))
+    console = Console(outputs, most_rounds, partial(submission, chosen))
     words = session.COMMAND_LINE
     seeds = session.choose_seeds(arguments.seed, arguments.sitemap, arguments.seeds, words, console.warn)
     session.refuse_seedless(directory, seeds, words)
@@ -103,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.warn(line)
     fork_early(chosen, directory.root)
     stop = StopSignal()
-    rounds = partial(session.run, directory, settings, seeds, chosen, console, stop, arguments.rounds)
+    rounds = partial(session.run, directory, settings, seeds, chosen, console, stop, most_rounds)
     try:
         end = run_interruptibly(rounds, stop, console)
         console.ended(end, count_waiting(directory), release_hint(directory) if end.held else "")
@@ -115,6 +100,24 @@ def run(arguments: argparse.Namespace) -> int:
         if log:
             log.close()
     return 0
+
+
+def _settings(directory: CrawlDir, arguments: argparse.Namespace) -> Settings:
+    """The settings of a crawl with those that the command line sets; Usage for what they cannot be."""
+    stored = stored_settings(directory)
+    flags = {key: getattr(arguments, flag) for flag, key in session.SETTINGS.items()}
+    if sample := arguments.sample:
+        for flag in ("rounds", "max_pages"):
+            if getattr(arguments, flag) is not None:
+                name = f"--{flag.replace('_', '-')}"
+                raise Usage(f"{name} and --sample exclude each other: a sample is one round of {sample} URLs")
+        if not directory.manifests():
+            raise Usage(f"--sample {sample}: {directory.root} has nothing to sample; crawl first (--max-pages 300)")
+        flags |= {"limits.max_pages": 0, "limits.max_pages_per_round": sample, "priority.random": True}
+    try:
+        return override(stored, {key: value for key, value in flags.items() if value is not None})
+    except SettingsError as error:
+        raise Usage(str(error)) from error
 
 
 def open_log(path: str) -> TextIO:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from ...pipeline.rank import rank
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import stored_settings
-from ...transforms.settings import settings_digest
 from ..engines.choose import RUNNERS, engine
 from ..process.lock import Lock
 from ..progress.words import describe_manifest
@@ -30,8 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
     settings = stored_settings(directory)
     with Lock(directory) as claimed:
-        digest = settings_digest(settings)
-        manifest = rank(claimed, digest, chosen, settings.ranking.max_links, datetime.now(UTC), _warn)
+        manifest = rank(claimed, chosen, settings.ranking.max_links, datetime.now(UTC), _warn)
     print(describe_manifest(manifest))
 
 

@@ -9,7 +9,7 @@ from ...transforms.blocks.files import read_blocks
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.directory.waiting import Waiting, read_waiting
-from ...transforms.settings import SettingsError, override, settings_digest
+from ...transforms.settings import SettingsError, override
 from ...transforms.traps.allow_list import compile_allow_list
 from ..state.crawl_traps import closed_traps
 from ..terminal.errors import Usage
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
                 f"no URL that is held or waits matches {pattern}; beamtrawl status {arguments.dir} names traps and"
                 " alias rules, each with its pattern"
             )
-    released = release(directory, list(found), settings_digest(settings), datetime.now(UTC))
+    released = release(directory, list(found), datetime.now(UTC))
     waiting = sum(matches.waiting for matches in found.values())
     what = f"{counted(released, 'URL')} released, and {waiting} that wait are no longer limited"
     print(f"{what}; {_then(released + waiting, _blocked_among(directory, list(found)))}")

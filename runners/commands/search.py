@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
 from ...search.answers.cursor import Cursor, CursorError, decode
-from ...search.results.hits import Explanation, as_json
+from ...search.results.hits import Explanation, Results, as_json
 from ...search.results.render import below_title
 from ...search.results.snippets import Snippet
 from ...search.searcher import AFTER_ALONE, ORDERS, Index
@@ -60,14 +60,7 @@ def _round(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> None:
     """Search the index of a crawl."""
-    if arguments.limit < 1:
-        raise Usage(f"--limit {arguments.limit}: must be at least 1")
-    if arguments.offset < 0:
-        raise Usage(f"--offset {arguments.offset}: must be at least 0")
-    if arguments.per_host is not None and arguments.per_host < 1:
-        raise Usage(f"--per-host {arguments.per_host}: must be at least 1")
-    if arguments.facets < 0:
-        raise Usage(f"--facets {arguments.facets}: must be at least 0")
+    _refuse_out_of_range(arguments)
     directories, words = split_words(arguments.dir, arguments.query)
     crawls = searched(directories)
     if len(directories) > 1 and arguments.as_of is not None:
@@ -95,8 +88,19 @@ def run(arguments: argparse.Namespace) -> None:
     )
     if arguments.json:
         print(json.dumps(as_json(results), indent=2, ensure_ascii=False))
-        return
-    where = "" if isinstance(crawls, CrawlDir) else f" in {', '.join(crawls)}"
+    else:
+        _print_results(results, "" if isinstance(crawls, CrawlDir) else f" in {', '.join(crawls)}", before)
+
+
+def _refuse_out_of_range(arguments: argparse.Namespace) -> None:
+    for name, least in (("limit", 1), ("offset", 0), ("per_host", 1), ("facets", 0)):
+        number = getattr(arguments, name)
+        if number is not None and number < least:
+            raise Usage(f"--{name.replace('_', '-')} {number}: must be at least {least}")
+
+
+def _print_results(results: Results, where: str, before: int) -> None:
+    """Print results for people; `where` names the crawls, if there are several, and `before` hits come before these."""
     print(counted(results.total, "document") + where + _and_weaker(results.weaker))
     for note in results.notes:
         print(note)

@@ -214,12 +214,11 @@ def run(
                 " to keep them, write them into it"
             )
         keep_reserve(claimed)
-        digest = settings_digest(settings)
         if seeds:
-            observer.seeds_added(add_seeds(claimed, seeds, digest, datetime.now(UTC)))
+            observer.seeds_added(add_seeds(claimed, seeds, settings_digest(settings), datetime.now(UTC)))
         end = run_crawl(claimed, settings, engine, observer, stop, rounds)
         if not stop.is_set():
-            rank_after_crawl(claimed, settings.ranking, digest, engine, observer)
+            rank_after_crawl(claimed, settings.ranking, engine, observer)
     return end
 
 
@@ -229,9 +228,7 @@ def _not_stored(settings: Settings, stored: Settings) -> list[str]:
     return [key for key, value in all_values(settings).items() if value != values[key]]
 
 
-def rank_after_crawl(
-    directory: CrawlDir, ranking: Ranking, settings_digest: str, engine: Engine, observer: Observer
-) -> None:
+def rank_after_crawl(directory: CrawlDir, ranking: Ranking, engine: Engine, observer: Observer) -> None:
     """Rank the links of a crawl, if the settings enable it; a failure is a warning: the crawl is committed.
 
     Ranks that the index has lost are made anew in any case.
@@ -242,7 +239,7 @@ def rank_after_crawl(
     try:
         observer.busy("ranking pages and hosts by their links")
         now = datetime.now(UTC)
-        observer.step_committed(rank(directory, settings_digest, engine, ranking.max_links, now, observer.warn))
+        observer.step_committed(rank(directory, engine, ranking.max_links, now, observer.warn))
     except Exception as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         observer.warn(f"the links could not be ranked: {reason}; try again with: beamtrawl rank {directory.root}")

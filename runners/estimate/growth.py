@@ -70,14 +70,14 @@ def unknown_of(pages: float, found: Sequence[Sequence[bytes]]) -> float:
     return len(counts) + unseen * (1 - (1 - singles / (sampled * unseen + singles)) ** (pages - sampled))
 
 
-def half_samples(sample: Sample, seed: int = 0) -> list[Sample]:
+def half_samples(sample: Sample) -> list[Sample]:
     """Return half samples, drawn without replacement: as far from the sample as it is from the waiting pages.
 
     With replacement, as a bootstrap draws, a page drawn twice would look like two pages with common links.
     """
     if len(sample.units) < 4:
         return []
-    rng = random.Random(seed)
+    rng = random.Random(0)
     size = len(sample.units) // 2
     return [sample._replace(units=rng.sample(sample.units, size)) for _ in range(HALVES)]
 

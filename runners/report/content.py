@@ -89,9 +89,9 @@ def shares(counts: Sequence[tuple[Any, int]]) -> list[tuple[Any, int, float]]:
     return [(name, count, count / total) for name, count in counts]
 
 
-def distribution(caption: str, name: str, unit: str, counts: Sequence[tuple[Any, int]], note: str = "") -> Table:
+def distribution(caption: str, name: str, unit: str, counts: Sequence[tuple[Any, int]]) -> Table:
     """Return a table of counts by name with their shares."""
-    return Table(caption, [Column(name), Column(unit, "count"), Column("share", "share")], shares(counts), note)
+    return Table(caption, [Column(name), Column(unit, "count"), Column("share", "share")], shares(counts))
 
 
 def largest(counts: Sequence[tuple[Any, int]], most: int, rest: str) -> list[tuple[Any, int]]:

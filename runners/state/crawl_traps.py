@@ -2,12 +2,12 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import TypedDict
 
 from ...pipeline.release_held import with_released
-from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, next_step
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, next_step, paths_of
 from ...transforms.settings import Settings
 from ...transforms.tables.newest import newest
 from ...transforms.tables.schemas import TABLES
@@ -44,36 +44,52 @@ def closed_traps(crawl: CrawlDir, manifests: Sequence[Manifest], allow: Sequence
     """
     columns = ["host", "template", "kind", "round", "state", "since"]
     columns += ["pages", "fresh", "failed", "redirected", "samples"]
-    paths = [file.path for file in files_of(manifests, "traps")]
-    rows = read_table(crawl.root, paths, TABLES["traps"], columns).to_pylist()
-    closed: dict[str, list[Trap]] = {}
+    rows = read_table(crawl.root, paths_of(manifests, "traps"), TABLES["traps"], columns).to_pylist()
     current = newest(rows, itemgetter("host", "template", "kind"))
-    for row in current.values():
-        if row["state"] != State.OPEN:
-            closed.setdefault(row["host"], []).append(row)
-    names = {host: group_templates({row["template"] for row in rows}) for host, rows in closed.items()}
-    found: dict[tuple[str, tuple[str, ...]], list[Trap]] = {}
-    for host, rows in closed.items():
-        for row in rows:
-            if row["template"] in names[host]:
-                found.setdefault((host, names[host][row["template"]]), []).append(row)
-    queues = [file.path for file in files_of(manifests, "trap_queues")]
-    step = next_step(manifests)
-    waiting, held = Counter[tuple[str, tuple[str, ...]]](), Counter[tuple[str, tuple[str, ...]]]()
-    for queue in read_table(crawl.root, queues, TABLES["trap_queues"]).to_pylist():
-        row = current.get((queue["host"], queue["template"], queue["kind"]))
-        if row is None or row["state"] == State.OPEN:
+    closed = {key: row for key, row in current.items() if row["state"] != State.OPEN}
+    names = _names_by_host(closed.values())
+    waiting, held = _count_queues(crawl, manifests, closed, names)
+    found: dict[_Key, list[Trap]] = {}
+    for row in closed.values():
+        if row["template"] in names[row["host"]]:
+            found.setdefault((row["host"], names[row["host"]][row["template"]]), []).append(row)
+    traps = [_join(rows, key[1], waiting[key], held[key]) for key, rows in found.items()]
+    is_allowed = compile_allow_list(allow)
+    limited = [trap for trap in traps if not all(is_allowed(f"http://{pattern}") for pattern in trap["patterns"])]
+    return sorted(limited, key=lambda row: (row["host"], -row["pages"], row["template"], row["kind"]))
+
+
+_Key = tuple[str, tuple[str, ...]]
+"""A host, and the names of one of its traps: templates that differ in folders alone are one trap."""
+
+
+def _names_by_host(closed: Iterable[Trap]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return for each host the names of the traps to which its templates belong, by template."""
+    templates: dict[str, set[str]] = {}
+    for row in closed:
+        templates.setdefault(row["host"], set()).add(row["template"])
+    return {host: group_templates(of_host) for host, of_host in templates.items()}
+
+
+def _count_queues(
+    crawl: CrawlDir,
+    manifests: Sequence[Manifest],
+    closed: Mapping[tuple[str, str, str], Trap],
+    names: Mapping[str, Mapping[str, tuple[str, ...]]],
+) -> tuple[Counter[_Key], Counter[_Key]]:
+    """Return the numbers of waiting and of held URLs of each trap, from table trap_queues."""
+    last, waiting, held = next_step(manifests).round - 1, Counter[_Key](), Counter[_Key]()
+    for queue in read_table(crawl.root, paths_of(manifests, "trap_queues"), TABLES["trap_queues"]).to_pylist():
+        row = closed.get((queue["host"], queue["template"], queue["kind"]))
+        if row is None:
             continue
         of_host = names[row["host"]]
         only = next(iter(of_host.values())) if len({*of_host.values()}) == 1 else ()
         key = row["host"], of_host.get(row["template"], only)  # the only trap of a host holds what shared rows hold
         held[key] += queue["held"] if queue["round"] >= row["since"] else 0
-        if row["template"] in of_host and queue["round"] >= step.round - 1:
+        if row["template"] in of_host and queue["round"] >= last:
             waiting[key] += queue["waiting"]
-    traps = [_join(rows, key[1], waiting[key], held[key]) for key, rows in found.items()]
-    is_allowed = compile_allow_list(allow)
-    limited = [trap for trap in traps if not all(is_allowed(f"http://{pattern}") for pattern in trap["patterns"])]
-    return sorted(limited, key=lambda row: (row["host"], -row["pages"], row["template"], row["kind"]))
+    return waiting, held
 
 
 def _join(rows: list[Trap], names: Sequence[str], waiting: int, held: int) -> Trap:

@@ -34,7 +34,7 @@ from ...transforms.indexing.analysis import (
 )
 from ..index.patterns import is_pattern, pattern, with_beginnings
 from .conditions import AllOf, AnyOf, Condition, Fact, Filter, Not, Phrase, Query, Word
-from .lexemes import FACT, FIELDS, FILTERS, Lexemes, as_text, lexemes
+from .lexemes import FACT, FIELDS, FILTERS, Lexeme, Lexemes, as_text, lexemes
 
 MAX_TERMS = 128
 """The most words of a query, stop words aside: enough for a pasted paragraph, and a bound on the cost."""
@@ -205,6 +205,10 @@ class _Parser:
             return Filter(lexeme.kind, value)
         if lexeme.kind in _VALUES:
             self.notes.append(f"{lexeme.kind}:{lexeme.text} is taken as words: {_VALUES[lexeme.kind]}")
+        return self._text(lexeme, scores)
+
+    def _text(self, lexeme: Lexeme, scores: bool) -> Condition | _Piece | None:
+        """A word, a phrase or a pattern, also of a field; what it is searched for is collected if it scores."""
         is_word, is_quoted = lexeme.kind not in FIELDS, lexeme.is_quoted
         text = f"{lexeme.kind} {lexeme.text}" if lexeme.kind in FILTERS else lexeme.text
         found = None if is_quoted or self.is_long else pattern(text)

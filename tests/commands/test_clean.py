@@ -129,7 +129,7 @@ def test_files_that_were_replaced_lately_stay_for_their_readers(planned: Path) -
     crawl = CrawlDir(str(planned))
     add(planned, "http://b.test/")
     before = {str(file.path) for file in files_of(crawl.manifests(), "urls")}
-    merged = merge_tables(crawl, "", InProcess(), all_runs)
+    merged = merge_tables(crawl, InProcess(), all_runs)
     assert merged
     assert before <= set(merged.replaced)
     cleaned(planned)

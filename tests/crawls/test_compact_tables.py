@@ -33,7 +33,7 @@ def _lasting(names: list[str], rows: list[tuple[Any, ...]]) -> list[Any]:
 
 
 def merge(path: Path, choose: Any) -> Any:
-    return merge_tables(CrawlDir(str(path)), "", InProcess(), choose)
+    return merge_tables(CrawlDir(str(path)), InProcess(), choose)
 
 
 @pytest.fixture(scope="module")

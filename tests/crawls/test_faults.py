@@ -79,19 +79,19 @@ def nothing(path: Path) -> None:
 
 
 def compact(path: Path) -> None:
-    merge(CrawlDir(str(path)), "", InProcess(), ALL)
+    merge(CrawlDir(str(path)), InProcess(), ALL)
 
 
 def compact_waiting(path: Path) -> None:
-    compact_frontier(CrawlDir(str(path)), "", InProcess(), width=2)
+    compact_frontier(CrawlDir(str(path)), InProcess(), width=2)
 
 
 def compact_tables(path: Path) -> None:
-    merge_tables(CrawlDir(str(path)), "", InProcess(), all_runs)
+    merge_tables(CrawlDir(str(path)), InProcess(), all_runs)
 
 
 def bodies(path: Path) -> None:
-    drop_bodies(CrawlDir(str(path)), "", InProcess(), 0)
+    drop_bodies(CrawlDir(str(path)), InProcess(), 0)
 
 
 def fold(path: Path) -> None:
@@ -100,7 +100,7 @@ def fold(path: Path) -> None:
 
 
 def ranked(path: Path) -> None:
-    rank(CrawlDir(str(path)), "", InProcess(), 1_000_000, NOW)
+    rank(CrawlDir(str(path)), InProcess(), 1_000_000, NOW)
 
 
 def seeds(path: Path) -> None:

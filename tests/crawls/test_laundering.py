@@ -44,7 +44,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four rounds of a site that changes after two of them, and its links ranked."""
     path = tmp_path_factory.mktemp("laundering") / "crawl"
     crawl_changing_site(path)
-    rank(CrawlDir(str(path)), "", InProcess(), 1 << 20, datetime.now(UTC))
+    rank(CrawlDir(str(path)), InProcess(), 1 << 20, datetime.now(UTC))
     (path / "crawl.toml").write_text(render(settings()))
     return path
 
@@ -86,10 +86,10 @@ def merge_all(path: Path) -> list[str]:
     directory, engine, told = CrawlDir(str(path)), InProcess(), list[str]()
     damage = Damage(directory, told.append)
     for step in (
-        lambda: compact_frontier(directory, "", engine, 1, damage),
-        lambda: drop_bodies(directory, "", engine, 0, 0.0, damage),
-        lambda: merge(directory, "", engine, ALL, damage),
-        lambda: merge_tables(directory, "", engine, all_runs, damage),
+        lambda: compact_frontier(directory, engine, 1, damage),
+        lambda: drop_bodies(directory, engine, 0, 0.0, damage),
+        lambda: merge(directory, engine, ALL, damage),
+        lambda: merge_tables(directory, engine, all_runs, damage),
     ):
         try:
             step()
@@ -185,7 +185,7 @@ def test_damage_of_all_kinds_to_an_index_is_told_and_not_merged(copy: Path, kind
         damaged[file.path] = kind
         DAMAGE[kind][0](copy, file)
     directory = CrawlDir(str(copy))
-    merge(directory, "", InProcess(), ALL, Damage(directory, told.append))
+    merge(directory, InProcess(), ALL, Damage(directory, told.append))
     assert_told(told, damaged)
     assert_told(faults_of(copy), damaged)
 

@@ -99,7 +99,7 @@ def copied(crawled: tuple[Path, str], tmp_path: Path) -> Path:
 
 
 def drop(path: Path, rounds: int = 0, least_share: float = 0.0) -> Manifest | None:
-    return drop_bodies(CrawlDir(str(path)), "", InProcess(), rounds, least_share)
+    return drop_bodies(CrawlDir(str(path)), InProcess(), rounds, least_share)
 
 
 def fold(path: Path) -> None:
@@ -143,7 +143,7 @@ def test_what_must_go_is_gone_and_what_must_stay_stays(crawled: tuple[Path, str]
     assert on_disk(copied) == set(bodies(copied).values())
     assert b"The old sentence" not in b"".join(on_disk(copied))
     crawl_dir = CrawlDir(str(copied))
-    rebuild_index(crawl_dir, "", InProcess(), korean_morphemes=False)
+    rebuild_index(crawl_dir, InProcess(), korean_morphemes=False)
     assert found(copied) == searched != []
     assert list(file_faults(crawl_dir, promised_files(crawl_dir.manifests()))) == []
     assert list(row_faults(crawl_dir, crawl_dir.manifests())) == []

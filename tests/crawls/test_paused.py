@@ -50,7 +50,7 @@ def a_round(claimed: CrawlDir) -> None:
 
 
 def merging(claimed: CrawlDir) -> None:
-    merge_tables(claimed, "", InProcess(), all_runs)
+    merge_tables(claimed, InProcess(), all_runs)
 
 
 def folding(claimed: CrawlDir) -> None:

@@ -184,12 +184,12 @@ def merge_all(path: Path, engine: Engine) -> list[str]:
     """Run each pipeline that merges, drops, ranks or makes the index anew; the steps that were committed."""
     directory = CrawlDir(str(path))
     steps = [
-        compact_frontier(directory, "", engine, width=2),
-        merge(directory, "", engine, ALL),
-        merge_tables(directory, "", engine, all_runs),
-        drop_bodies(directory, "", engine, 0),
-        rebuild_index(directory, "", engine, korean_morphemes=False),
-        rank(directory, "", engine, 0, datetime(2026, 1, 1, tzinfo=UTC)),
+        compact_frontier(directory, engine, width=2),
+        merge(directory, engine, ALL),
+        merge_tables(directory, engine, all_runs),
+        drop_bodies(directory, engine, 0),
+        rebuild_index(directory, engine, korean_morphemes=False),
+        rank(directory, engine, 0, datetime(2026, 1, 1, tzinfo=UTC)),
     ]
     return [step.step for step in steps if step]
 

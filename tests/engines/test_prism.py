@@ -70,8 +70,8 @@ def rank_and_merge(path: Path, chosen: Engine) -> list[str]:
     """Rank in partitions, merge all segments and all tables; gives the steps that were committed."""
     directory = CrawlDir(str(path))
     steps = [
-        rank(directory, "", chosen, 1, datetime(2026, 1, 1, tzinfo=UTC)),  # more links than this: on the engine
-        merge(directory, "", chosen, ALL),
-        merge_tables(directory, "", chosen, all_runs),
+        rank(directory, chosen, 1, datetime(2026, 1, 1, tzinfo=UTC)),  # more links than this: on the engine
+        merge(directory, chosen, ALL),
+        merge_tables(directory, chosen, all_runs),
     ]
     return [step.step for step in steps if step]

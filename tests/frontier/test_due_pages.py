@@ -104,4 +104,4 @@ PLANNED = {
 @pytest.mark.parametrize(("state", "at", "is_due"), PLANNED.values(), ids=PLANNED)
 def test_a_planned_page_is_due_from_its_time_on(state: str, at: datetime | None, is_due: bool) -> None:
     rows = pa.table({"state": [state], "next_fetch_at": pa.array([at], TIME)})
-    assert IsPlanned(hour(2)).mask(rows).to_pylist() == [is_due]
+    assert IsPlanned(hour(2), DuePages("", ())).mask(rows).to_pylist() == [is_due]

@@ -144,7 +144,7 @@ def test_a_promise_of_a_killed_fetch_step_outlives_an_import(tmp_path: Path) -> 
 
 def test_an_import_holds_no_url_that_was_released_for_good(tmp_path: Path) -> None:
     directory, chosen = CrawlDir(str(tmp_path / "c")), settings(scope__mode="any")
-    release(directory, ["a.test/calendar/*"], "", datetime.now(UTC))
+    release(directory, ["a.test/calendar/*"], datetime.now(UTC))
     run(tmp_path / "c", job(tmp_path))
     (update,) = [m for m in directory.manifests() if m.step == "update"]
     assert update.settings_digest == settings_digest(with_released(directory, chosen)) != settings_digest(chosen)

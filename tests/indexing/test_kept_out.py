@@ -38,7 +38,7 @@ def replace_robots(path: Path, body: str | None = None) -> None:
     written = writer.close()
     assert written is not None
     attempt = Attempt(directory, Step("compact", max(m.round for m in directory.manifests())))
-    attempt.commit("", files=[written], merged=files, suffix=f"-{uuid.uuid4().hex[:8]}")
+    attempt.commit(files=[written], merged=files, suffix=f"-{uuid.uuid4().hex[:8]}")
 
 
 def found(path: Path) -> set[str]:

@@ -137,8 +137,8 @@ def test_history_of_the_last_rounds_is_kept_by_rule(crawl):
     beamtrawl("compact", crawl.root)
     commit(crawl, 4, [{"url": "http://a.test/5", "text": "newer lamp5 shared"}], gone=["http://a.test/0"])
     before = {as_of: answers(crawl, as_of) for as_of in (None, 3, 4)}
-    assert drop_history(crawl, "digest", 4) == 0
-    assert drop_history(crawl, "digest", 1) == 5
+    assert drop_history(crawl, 4) == 0
+    assert drop_history(crawl, 1) == 5
     assert {as_of: answers(crawl, as_of) for as_of in before} == before
     message = "the index as of round 2 was dropped; ask as of round 3 or later"
     assert failure("search", crawl.root, "lamp", "--as-of", "2") == (1, message)

@@ -151,7 +151,7 @@ def test_without_links_there_is_nothing_to_rank(tmp_path):
 
 def after_crawl(crawl, **ranking):
     """What the end of a crawl says of its links."""
-    rank_after_crawl(crawl, Ranking(**ranking), "", InProcess(), Console([TextOutput(told := io.StringIO())]))
+    rank_after_crawl(crawl, Ranking(**ranking), InProcess(), Console([TextOutput(told := io.StringIO())]))
     return told.getvalue()
 
 
@@ -167,7 +167,7 @@ def test_ranks_that_a_killed_rebuild_has_lost_are_made_anew(crawl):
     """By the end of the next crawl, whatever the settings say, and by `compact`."""
     for mend in (lambda: after_crawl(crawl, after_crawl=False), lambda: beamtrawl("compact", crawl.root).out):
         beamtrawl("rank", crawl.root)
-        rebuild_index(crawl, "", InProcess(), False)  # after which the program is killed
+        rebuild_index(crawl, InProcess(), False)  # after which the program is killed
         assert Index.open(crawl).search("beacon").total == 0
         assert "round 2 rank: 13 links between 9 pages of 3 hosts, in " in mend()
         assert Index.open(crawl).search("beacon").total == 1
@@ -230,7 +230,7 @@ class CountingEngine(InProcess):
 def ranked(directory, max_links, is_beam, options=()):
     """All that ranking writes: `ranks` and `host_ranks` by name, and the folder of each segment."""
     engine = CountingEngine(options)
-    manifest = rank(directory, "", engine, max_links, datetime(2026, 1, 1, tzinfo=UTC))
+    manifest = rank(directory, engine, max_links, datetime(2026, 1, 1, tzinfo=UTC))
     assert bool(engine.pipelines) == is_beam
     rows = {}
     for name, schema, key in (("ranks", RANKS, "url"), ("host_ranks", HOST_RANKS, "host")):

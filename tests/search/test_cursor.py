@@ -69,7 +69,7 @@ def test_a_change_between_two_pages_neither_repeats_nor_drops_a_hit(tmp_path, ch
     second = {(q, o): before.search(q, 9, order=o).next for q in QUERIES for o in ORDERS}
     if change != "a merge":
         commit(crawl, 2, [*rows(3), *(row | {"text": "a a a"} for row in rows(1)[:20])], gone=[rows(2)[0]["url"]])
-    merge(crawl, "", InProcess(), ALL)
+    merge(crawl, InProcess(), ALL)
     latest = Index.open(crawl)
     assert (latest.segments, latest.as_of) == (1, 1 if change == "a merge" else 2)
     for (query, order), after in second.items():

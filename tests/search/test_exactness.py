@@ -114,9 +114,9 @@ def test_they_are_through_updates_removals_and_merges_now_and_as_of_earlier_roun
         rows += written
         gone += [(round_, url) for url in removed]
         if round_ in (2, 3, 4):
-            merge(crawl, "", InProcess(), Policy(lambda sizes: some_of(sizes, pick), 0.0))
+            merge(crawl, InProcess(), Policy(lambda sizes: some_of(sizes, pick), 0.0))
         if round_ == 5:
-            merge(crawl, "", InProcess(), ALL)
+            merge(crawl, InProcess(), ALL)
         check()
     for as_of in range(1, 7):
         check(as_of)

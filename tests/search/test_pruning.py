@@ -122,7 +122,7 @@ def test_the_first_hundred_are_the_first_hundred_of_all(tmp_path, row_postings):
         commit(crawl, round_, *halves, gone=gone if round_ > 1 else [], row_postings=row_postings)
     for merged in (False, True):
         if merged:
-            merge(crawl, "", InProcess(), ALL)
+            merge(crawl, InProcess(), ALL)
         index = Index.open(crawl)
         for _ in range(40):
             text = query(pick)

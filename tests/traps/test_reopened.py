@@ -56,7 +56,7 @@ def test_nothing_is_freed_while_a_round_is_to_be_updated(tmp_path: Path) -> None
     """Its fetch step may have visited the URL, which is in its state until the update step."""
     directory = updated(tmp_path, reopened=1)
     commit(directory, "fetch", 2)
-    assert release_reopened_urls(directory, Traps(), "", NOW) == 0
+    assert release_reopened_urls(directory, Traps(), NOW) == 0
     assert waiting(tmp_path) == []
 
 

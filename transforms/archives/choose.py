@@ -73,11 +73,11 @@ class Chosen(NamedTuple):
 class Choice:
     """A choice, in a temporary database that uses little memory; close it at the end."""
 
-    def __init__(self, folder: str, memory: str = "1GB") -> None:
+    def __init__(self, folder: str) -> None:
         """`folder` is a local one, for what does not fit into memory."""
         self._waiting: dict[str, list[pa.Table]] = {}
         self._database = duckdb.connect(f"{folder}/choice.db")
-        self._database.execute(f"SET temp_directory = '{folder}'; SET memory_limit = '{memory}'; SET threads = 1")
+        self._database.execute(f"SET temp_directory = '{folder}'; SET memory_limit = '1GB'; SET threads = 1")
         self._database.execute("SET preserve_insertion_order = false; SET TimeZone = 'UTC'")
         for name, schema in _TABLES.items():
             self._database.register("empty", schema.empty_table())

@@ -27,10 +27,9 @@ class AnswerHead(NamedTuple):
 def read_answer_head(read: Callable[[int], bytes], limit: int) -> AnswerHead:
     """The head in a block, of at most `limit` bytes; RequestError if there is none (as `response_head.read_head`)."""
     start = _read_fully(read, limit + 1)
-    if b"\n\n" not in start and b"\r\n\r\n" not in start and b"\n\r\n" not in start:
-        start += (
-            b"\r\n\r\n" if start.endswith(b"\n") and len(start) <= limit else b""
-        )  # a revisit may end with its head
+    has_end = any(end in start for end in (b"\n\n", b"\r\n\r\n", b"\n\r\n"))
+    if not has_end and start.endswith(b"\n") and len(start) <= limit:  # a revisit may end with its head
+        start += b"\r\n\r\n"
     lines = io.BytesIO(start)
     head = read_head(lines.readline, limit)
     return AnswerHead(head.status, head.fields, lines.read())

@@ -23,7 +23,7 @@ class Manifest:
 
     step: str  # seeds, revisits, fetch, update, rank, compact
     round: int
-    settings_digest: str
+    settings_digest: str  # of fetch and update steps, and of added seeds; else empty
     files: tuple[TableFile, ...]
     counters: dict[str, int]
     consumed: tuple[str, ...]  # frontier files that later rounds need not read again

@@ -224,9 +224,9 @@ class ParseFn(StageFn):
         rules = page_rules(self._taken.extract, self._taken.main)
         if self._progress:
             self._progress.report()
-        path, number = row_group
+        path, group = row_group
         with open_parquet(self._root, path) as file:
-            visits = conform(file.read_row_group(number), VISITS).to_pylist()
+            visits = conform(file.read_row_group(group), VISITS).to_pylist()
         parsed = list(parse_batch(visits, self._robot, self._kinds, rules))
         links = links_column(parsed, self._filter, link_kinds)
         pages, facts, seen = [], [], []

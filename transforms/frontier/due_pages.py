@@ -26,17 +26,6 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 _DECIDING = ["due_at", "round"]
 
 
-class IsPlanned(NamedTuple):
-    """The criterion by which a page is visited again when its planned time has come."""
-
-    now: datetime
-
-    def mask(self, rows: pa.Table) -> pa.ChunkedArray:
-        """Whether each of some URLs is due, given their newest rows of urls."""
-        was_asked = pc.is_in(rows["state"], pa.array(REVISITED, pa.string()))
-        return pc.and_(was_asked, pc.fill_null(pc.less_equal(rows["next_fetch_at"], pa.scalar(self.now, TIME)), False))
-
-
 class DuePages(NamedTuple):
     """The rows of table revisits that no step has taken."""
 
@@ -122,6 +111,18 @@ def _bounds(file: pq.ParquetFile, group: int) -> tuple[datetime, datetime]:
     if known is None or not known.has_min_max:
         return _NEVER, datetime.max.replace(tzinfo=UTC)
     return known.min, known.max
+
+
+class IsPlanned(NamedTuple):
+    """The criterion by which a page is visited again when its planned time has come."""
+
+    now: datetime
+    pages: DuePages  # whose keys are read first
+
+    def mask(self, rows: pa.Table) -> pa.ChunkedArray:
+        """Whether each of some URLs is due, given their newest rows of urls."""
+        was_asked = pc.is_in(rows["state"], pa.array(REVISITED, pa.string()))
+        return pc.and_(was_asked, pc.fill_null(pc.less_equal(rows["next_fetch_at"], pa.scalar(self.now, TIME)), False))
 
 
 def write_due_pages(root: str, round_: int, tables: Iterable[pa.Table]) -> TableFile | None:

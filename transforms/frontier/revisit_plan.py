@@ -100,7 +100,7 @@ def plan_visits(
     """
     visits = {fact["url_key"]: fact for fact in facts}
     known = newest(earlier, itemgetter("url_key"))
-    rows = [_with_fixed(row, visits.get(row["url_key"]), known.get(row["url_key"]), plan) for row in urls]
+    rows = [_with_fixed(row, visits.get(row["url_key"]), plan) for row in urls]
     _plan_pages([row for row in rows if _is_by_rate(row, visits)], visits, _rates(hosts), plan)
     due, pages, sums = [], Counter[Bucket](), dict[str, tuple[float, ...]]()
     for row in rows:
@@ -120,7 +120,7 @@ def _is_by_rate(row: Row, visits: Mapping[bytes, Row]) -> bool:
     return row["url_key"] in visits and row["state"] == "fetched" and row.get("kind") is None
 
 
-def _with_fixed(row: Row, fact: Row | None, before: Row | None, plan: Plan) -> Row:
+def _with_fixed(row: Row, fact: Row | None, plan: Plan) -> Row:
     """A row whose next visit does not depend on a rate, as it is no page or is gone; others unchanged."""
     is_planned = row.get("changes_per_day") is not None
     if is_planned and row["state"] not in ("fetched", "due"):

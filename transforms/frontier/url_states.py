@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from operator import itemgetter
+from typing import NamedTuple
 
 from ..aliases.apply import ALIAS, Classes, stand_ins
 from ..aliases.rules import NO_RULES, Rules
@@ -41,6 +42,15 @@ def retry_at(failures: int, visited_at: datetime, first: timedelta = _FIRST_WAIT
     return visited_at + min(first * 2 ** min(failures - 1, 30), _LONGEST_WAIT)
 
 
+class _Tries(NamedTuple):
+    """How often a URL has failed, and whether it is tried again."""
+
+    failures: int  # in a row
+    again: bool
+    due_at: datetime | None = None  # None: as soon as its host may be requested
+    is_host_dead: bool = False  # it is given up because of its host
+
+
 def after_visit(url: Row, fact: Row, limits: Limits, follows: bool = True) -> tuple[Row, Row | None]:
     """(the URL's new row, its row in the next frontier if it is to be visited again, never unless `follows`).
 
@@ -50,53 +60,70 @@ def after_visit(url: Row, fact: Row, limits: Limits, follows: bool = True) -> tu
     of itself is visited under that spelling.
     """
     outcome = Outcome(fact["outcome"])
-    is_of_origin = outcome is Outcome.UNREACHABLE_ROBOTS and fact["host_failures"] == 0
-    unasked = outcome in (Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS) and not is_of_origin
-    waits = unasked and (fact["host_failures"] or 0) < limits.max_host_tries
-    failures = url["failures"]
-    if outcome in RETRIED and not unasked:
-        failures += 1
-    elif outcome in REQUESTED:
-        failures = 0
-    fails = outcome in RETRIED and not unasked and failures < limits.max_tries
-    fails = fails and follows
-    again = follows and (waits or fails or fact["respelled"] is not None)
-    first_wait = _FIRST_WAIT_FOR_ORIGIN if is_of_origin else _FIRST_WAIT
-    due_at = retry_at(failures, fact["fetched_at"], first_wait) if fails else None
+    tries = _tries(url["failures"], outcome, fact, limits)
+    again = follows and (tries.again or fact["respelled"] is not None)
     state = "due" if again else "probed" if url.get("kind") == PROBE else _STATES.get(outcome, "failed")
-    changed = url | {"state": state, "failures": failures, "next_fetch_at": due_at, "reason": outcome.value}
-    changed["url"] = fact["respelled"] or fact["url"]
-    is_external = fact["kind"] == EXTERNAL
-    is_moved = outcome is Outcome.REDIRECTED and fact["status"] in _PERMANENT and fact["respelled"] is None
-    is_moved = is_moved and not is_external  # a redirect that is not followed joins nothing
-    changed["joined_to"] = url_key(fact["redirect_to"]) if is_moved and fact["redirect_to"] else None
-    if unasked and not waits:
-        changed["reason"] = DEAD_HOST
-    if fact["denied_meta"]:
-        changed["reason"] = Outcome.DENIED_META.value
-    elif fact["denied_search"]:
-        changed["reason"] = DENIED_SEARCH
+    changed = url | {
+        "state": state,
+        "failures": tries.failures,
+        "next_fetch_at": tries.due_at if follows else None,
+        "reason": _reason(outcome, fact, tries),
+        "url": fact["respelled"] or fact["url"],
+        "joined_to": _joined_to(outcome, fact),
+    }
     changed |= {name: fact[name] for name in ("redirects", "foreign", "kind")}
     changed |= compared(url, fact)
     if outcome in REQUESTED:
         changed |= {"fetches": url["fetches"] + 1, "last_fetched_at": fact["fetched_at"], "last_status": fact["status"]}
-    elif is_external and not again:  # its age decides when it is asked for again, also if no request could be sent
+    elif fact["kind"] == EXTERNAL and not again:  # its age decides when it is asked again, also if no request was sent
         changed |= {"last_fetched_at": fact["fetched_at"], "last_status": None}
     if outcome is Outcome.FETCHED:
         changed |= {name: fact[name] for name in ("digest", "etag", "last_modified")}
         changed["changes"] = url["changes"] + (url["digest"] not in (None, fact["digest"]))
     if outcome in _PAGE:
         changed["fade_s"] = None
-    if not again:
-        return changed, None
+    return changed, _waiting(outcome, fact, changed) if again else None
+
+
+def _tries(failures: int, outcome: Outcome, fact: Row, limits: Limits) -> _Tries:
+    """The tries of a URL that had so many `failures` before this visit."""
+    is_of_origin = outcome is Outcome.UNREACHABLE_ROBOTS and fact["host_failures"] == 0
+    if outcome in (Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS) and not is_of_origin:
+        is_host_dead = (fact["host_failures"] or 0) >= limits.max_host_tries
+        return _Tries(failures, again=not is_host_dead, is_host_dead=is_host_dead)
+    if outcome not in RETRIED:
+        return _Tries(0 if outcome in REQUESTED else failures, again=False)
+    if failures + 1 >= limits.max_tries:
+        return _Tries(failures + 1, again=False)
+    first_wait = _FIRST_WAIT_FOR_ORIGIN if is_of_origin else _FIRST_WAIT
+    return _Tries(failures + 1, again=True, due_at=retry_at(failures + 1, fact["fetched_at"], first_wait))
+
+
+def _reason(outcome: Outcome, fact: Row, tries: _Tries) -> str:
+    if fact["denied_meta"]:
+        return Outcome.DENIED_META.value
+    if fact["denied_search"]:
+        return DENIED_SEARCH
+    return DEAD_HOST if tries.is_host_dead else outcome.value
+
+
+def _joined_to(outcome: Outcome, fact: Row) -> bytes | None:
+    """The key of the URL that replaces one for good; none if the redirect is not followed, or is a respelling."""
+    is_permanent = outcome is Outcome.REDIRECTED and fact["status"] in _PERMANENT
+    is_followed = fact["kind"] != EXTERNAL and fact["respelled"] is None
+    return url_key(fact["redirect_to"]) if is_permanent and is_followed and fact["redirect_to"] else None
+
+
+def _waiting(outcome: Outcome, fact: Row, url: Row) -> Row:
+    """The row in the frontier of a URL that is visited again; `url` is its row after the visit."""
     reason = "deferred" if outcome is Outcome.DEFERRED else "retry"
     row = {name: fact[name] for name in ("url_key", "url", "host", "depth", "priority", "referrer", "redirects")}
-    row |= remembered(changed) | {name: changed.get(name) for name in ("kind", "sitemap")}
-    row |= {name: fact[name] for name in ("links_without_news", "foreign")}
-    row |= {"reason": reason, "due_at": due_at, "failures": failures, "discovered_round": fact["discovered_round"]}
+    row |= remembered(url) | {name: url.get(name) for name in ("kind", "sitemap")}
+    row |= {name: fact[name] for name in ("links_without_news", "foreign", "discovered_round")}
+    row |= {"reason": reason, "due_at": url["next_fetch_at"], "failures": url["failures"]}
     if fact["respelled"] is not None:
         row |= {"url": fact["respelled"], "reason": "new", "redirects": fact["redirects"] + 1}
-    return changed, row
+    return row
 
 
 def waits_already(

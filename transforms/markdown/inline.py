@@ -8,7 +8,6 @@ from .escapes import code_span, destination, escape, escape_start
 _SPACE = re.compile(r"\s+")
 _BREAK = "\\\n"
 _MARKS = {"strong": "**", "em": "*", "del": "~~"}
-_LINK = "link"
 
 
 class _Code(str):

@@ -36,9 +36,8 @@ class VisitContext:
     round: int
     deadline: datetime | None  # None: `limits.round_time` after a worker starts
     requests_before: datetime | None  # an attempt that did not commit may have sent requests to any host until then
-    opener: Callable[
-        [Names], Callable[[BrowserRules], Client]
-    ]  # called once per bundle; the result opens a client for a host
+    # Called once per bundle; the result opens a client for a host.
+    opener: Callable[[Names], Callable[[BrowserRules], Client]]
     quota: Quota = EQUAL  # of the priority classes in the budget of a host
     emits_moved: bool = False  # emit hosts whose robots.txt redirects to another domain as `Moved`
     root: str = ""  # of the crawl directory

@@ -80,7 +80,7 @@ class HostTurn:
         return self.search is not None and host_of(self.search.url) != self.host
 
     def answers_elsewhere(self, origin: str) -> bool:
-        """Return whether the robots.txt of another origin of the host could be had, in this round or before."""
+        """Return whether the robots.txt of another origin of the host was fetched, in this round or before."""
         known = {**self.last_good, **self.robots}
         return any(robots.verdict is not Verdict.UNREACHABLE for other, robots in known.items() if other != origin)
 

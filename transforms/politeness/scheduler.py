@@ -169,9 +169,7 @@ class HostScheduler:
         identity, url = self._context.identity, url_of(request)
         if isinstance(request, host_queue.Visit):
             due = request.due
-            referrer = (
-                due.referrer if due.kind != PROBE else None
-            )  # no page links to it: no owner shall look for a link
+            referrer = due.referrer if due.kind != PROBE else None  # no page has a link to a probe that could be mended
             headers = identity.headers(url, referrer, due.etag, due.last_modified)
             if due.kind == EXTERNAL:
                 return client.head(url, headers, request.method)

@@ -62,7 +62,7 @@ _COUNT, _LENGTH = etree.XPath("count(//*)", regexp=False), etree.XPath("string-l
 @functools.cache
 def compile_xpath(expression: str) -> Paths:
     """The paths of an XPath 1.0 expression, without extension functions. ValueError with the reason if it has none."""
-    return _compiled(steps(expression), expression)
+    return _compiled(steps(expression))
 
 
 @functools.cache
@@ -70,10 +70,10 @@ def compile_css(selector: str, takes_parts: bool = False) -> Paths:
     """The paths of a CSS selector. ValueError with the reason if it has none."""
     from .css import css_steps  # noqa: PLC0415 - cssselect is imported only where a rule needs it
 
-    return _compiled(css_steps(selector, takes_parts), selector)
+    return _compiled(css_steps(selector, takes_parts))
 
 
-def _compiled(paths: list[list[Step]], expression: str) -> Paths:
+def _compiled(paths: list[list[Step]]) -> Paths:
     try:
         return tuple(tuple(Compiled(etree.XPath(step.path, regexp=False), step) for step in path) for path in paths)
     except etree.XPathError as error:

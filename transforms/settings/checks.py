@@ -14,7 +14,7 @@ def each(check: Callable[[str], str | None]) -> Callable[[list[str]], str | None
 
 
 def names_a_kind(kinds: list[str]) -> str | None:
-    """A crawl without any kind of content would fetch nothing."""
+    """A list with at least one kind of content: a crawl without any would fetch nothing."""
     return None if kinds else 'must name a kind, such as "html"'
 
 

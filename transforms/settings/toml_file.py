@@ -53,6 +53,7 @@ def override(settings: Settings, changes: Mapping[str, Any]) -> Settings:
 
     SettingsError if there is no such key, or it cannot have the value.
     """
+    tables = {f.name: [field.name for field in dataclasses.fields(f.type)] for f in SECTIONS.values()}  # type: ignore[arg-type]
     for key, value in changes.items():
         if key in RULES:
             for fault in faults(RULES[key], value):
@@ -61,7 +62,6 @@ def override(settings: Settings, changes: Mapping[str, Any]) -> Settings:
             settings = dataclasses.replace(settings, **rules)
             continue
         part, _, name = key.partition(".")
-        tables = {f.name: [field.name for field in dataclasses.fields(f.type)] for f in SECTIONS.values()}  # type: ignore[arg-type]
         if part not in tables:
             near = [f"{table}.{part}" for table, names in tables.items() if part in names]
             hint = f"did you mean {near[0]}?" if near else f"the tables are {', '.join(tables)}"

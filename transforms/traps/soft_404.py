@@ -26,7 +26,7 @@ _LENGTH = 12  # letters of a name that cannot exist
 class ErrorPages(StrEnum):
     """What a host answers to paths of a family that cannot exist."""
 
-    ASKED = "asked"  # not known yet, or not to be had
+    ASKED = "asked"  # not known yet: the answer is to come, or the request failed
     NONE = "none"  # no page: an error or a redirect
     SAME = "same"  # a page with the same words for each path
     RANDOM = "random"  # a page with other words for each path

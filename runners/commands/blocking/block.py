@@ -11,7 +11,6 @@ from ....transforms.directory.crawl_dir import CrawlDir, iso
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.directory.reserve import with_reserve
 from ....transforms.errors import DiskError
-from ....transforms.settings import settings_digest
 from ...state.blocked import count_blocked
 from ...terminal.errors import Failure
 
@@ -34,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
     with_reserve(crawl, lambda: add_block(crawl, block))
     settings = stored_settings(crawl)
     try:
-        released = release_aliases(crawl, settings.aliases, settings_digest(settings), datetime.now(UTC))
+        released = release_aliases(crawl, settings.aliases, datetime.now(UTC))
     except DiskError as error:
         raise Failure(f"{block.pattern} is blocked; its aliases are not released: {error}") from error
     found = count_blocked(crawl, Blocks([block]))

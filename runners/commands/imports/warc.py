@@ -19,7 +19,7 @@ from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.errors import BeamtrawlError
 from ....transforms.files import filesystem
 from ....transforms.plugins import PluginError
-from ....transforms.settings import render, settings_digest
+from ....transforms.settings import render
 from ...crawling import session
 from ...crawling.console import Console, open_outputs, run_interruptibly
 from ...engines.choose import RUNNERS, engine, fork_early, notice, submission
@@ -80,7 +80,7 @@ def import_from_warc(arguments: argparse.Namespace) -> int:
             found = import_archives(claimed, settings, chosen, console, stop, job)
             if not found.is_stopped:
                 _forget_input(claimed)
-                session.rank_after_crawl(claimed, settings.ranking, settings_digest(settings), chosen, console)
+                session.rank_after_crawl(claimed, settings.ranking, chosen, console)
             return found
 
     try:
@@ -90,7 +90,7 @@ def import_from_warc(arguments: argparse.Namespace) -> int:
         raise
     finally:
         console.close()
-    _show(found, arguments, directory)
+    _show(found, arguments)
     is_useless = not (found.is_stopped or found.records) and bool(found.troubles)
     return 1 if is_useless else 0
 
@@ -156,7 +156,7 @@ def _forget_input(directory: CrawlDir) -> None:
     filesystem.delete(directory.path(path) for path in directory.paths("attempts", "import-input-*"))
 
 
-def _show(found: Imported, arguments: argparse.Namespace, directory: CrawlDir) -> None:
+def _show(found: Imported, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(_as_json(found)))
         return
