@@ -89,7 +89,7 @@ def import_archives(
     """
     settings = with_released(crawl, settings)
     _finish_update(crawl, settings, engine, observer)
-    release_reopened_urls(crawl, settings.traps, settings_digest(settings), datetime.now(UTC))
+    release_reopened_urls(crawl, settings.traps, datetime.now(UTC))
     follows = _was_followed(crawl.manifests()) if job.follows is None else job.follows
     if not crawl.manifests():
         now = iso(datetime.now(UTC))

@@ -198,6 +198,22 @@ def test_a_step_is_committed_once(tmp_path):
     assert [path.name for path in (tmp_path / "manifests").iterdir()] == ["000001-fetch.json"]
 
 
+def test_a_step_without_settings_has_those_of_the_last_step_before_it(tmp_path):
+    crawl = CrawlDir(str(tmp_path))
+    digests = [
+        ("seeds", 0, ""),
+        ("fetch", 1, "f" * 32),
+        ("update", 1, "a" * 32),
+        ("rank", 1, ""),
+        ("fetch", 2, "b" * 32),
+    ]
+    for step, round_, digest in digests:
+        moment = f"2026-01-0{len(crawl.manifests()) + 1}T00:00:00.000+00:00"
+        crawl.commit(Manifest(step, round_, digest, (), {}, (), moment, moment))
+    recorded = {m.step + str(m.round): m.settings_digest for m in CrawlDir(str(tmp_path)).manifests()}
+    assert recorded == {"seeds0": "", "fetch1": "f" * 32, "update1": "a" * 32, "rank1": "a" * 32, "fetch2": "b" * 32}
+
+
 def test_of_many_writers_of_a_new_file_one_succeeds(tmp_path):
     crawl = CrawlDir(str(tmp_path))
     with ThreadPoolExecutor(8) as pool:

@@ -265,13 +265,16 @@ class CrawlDir:
     def commit(self, manifest: Manifest, suffix: str = "") -> None:
         """Commits a step, durably with the files that it names.
 
+        A step without a digest of settings gets that of the step before it, whose settings hold for the crawl.
         CrawlDirError if another process has already committed it, or has ended the claim of this directory.
         """
         name = f"manifests/{manifest.name}{suffix}.json"
         self.sync_folders((*manifest.files, *manifest.index_files))
-        text = render_manifest(dataclasses.replace(manifest, program=program()))
         self.forget_names()  # a process that was paused may have lost its claim meanwhile
-        is_folded = f"{manifest.name}{suffix}.json" in self.committed()
+        committed = self.committed()
+        digest = manifest.settings_digest or _last_digest(committed.values())
+        text = render_manifest(dataclasses.replace(manifest, program=program(), settings_digest=digest))
+        is_folded = f"{manifest.name}{suffix}.json" in committed
         with filesystem.naming(self.path(name)), filesystem.guard(self.root):
             self.require_claim()
             is_new = not is_folded and self.write_new(name, text)
@@ -290,6 +293,11 @@ class CrawlDir:
                 f"{self.root} was taken over by {who} while this one was paused; what this one had not committed is"
                 " left out; run the command again"
             )
+
+
+def _last_digest(manifests: Iterable[Manifest]) -> str:
+    last = max((m for m in manifests if m.settings_digest), key=lambda m: m.ended_at, default=None)
+    return last.settings_digest if last else ""
 
 
 def _manifests_in(name: str, data: bytes, way_out: str) -> dict[str, Manifest]:

@@ -23,7 +23,7 @@ class Manifest:
 
     step: str  # seeds, revisits, fetch, update, rank, compact
     round: int
-    settings_digest: str  # of fetch and update steps, and of added seeds; else empty
+    settings_digest: str  # if empty, `CrawlDir.commit` takes that of the step before
     files: tuple[TableFile, ...]
     counters: dict[str, int]
     consumed: tuple[str, ...]  # frontier files that later rounds need not read again
