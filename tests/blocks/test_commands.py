@@ -88,7 +88,7 @@ def test_searches_find_no_blocked_page_at_once(crawl: Path, web: Web) -> None:
 
 
 def test_bad_input_is_one_line(crawl: Path, tmp_path: Path) -> None:
-    said = "https://b.test/ is no pattern: it must be HOST or HOST/PATTERN, without http://; * is anything"
+    said = "https://b.test/ is no pattern: it must be HOST or HOST/PATTERN, without http://: b.test; * is anything"
     assert failure("block", crawl, "https://b.test/")[1].replace("'", "") == said
     ran = beamtrawl("block", crawl, "Unknown.test")
     assert ran.out == "unknown.test is blocked from now on; so far no URL of the crawl matches it\n"
