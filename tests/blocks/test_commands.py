@@ -44,8 +44,8 @@ def test_a_blocked_url_waits_and_is_fetched_when_it_is_unblocked(crawl: Path, we
     a, b, before = web.authority("a.test"), web.authority("b.test"), len(web.requests)
     ran = beamtrawl("block", crawl, b, "--reason", "mail of 3 May")
     assert ran.out == (
-        f"{b} is blocked: no request to it starts from now on, 1 of its 1 URLs wait in the frontier until it is"
-        " unblocked and searches find none of its pages\n"
+        f"{b} is blocked: no request to it starts from now on, and searches find none of its pages; 1 of 1 URL waits in"
+        " the frontier until it is unblocked\n"
     )
     assert beamtrawl("block", crawl, f"{a}/private/*").code == 0
     ran = beamtrawl("crawl", crawl, *LOOPBACK)
