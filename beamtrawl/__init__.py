@@ -7,9 +7,14 @@ Importing this package imports nothing else: each name is loaded on first use.
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+_FOLDER = Path(__file__).parent
+if not (_FOLDER / "transforms").exists():  # the folder of a checkout, which Python finds before an installed package
+    __path__.append(str(_FOLDER.parent))
 
 _MODULES = {
     "_convert": ["MissingLibraryError"],

@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -55,3 +57,13 @@ def test_every_extra_is_documented() -> None:
         tested = Requirement(pinned)
         (wanted,) = [each for each in map(Requirement, extras[name]) if each.name == tested.name]
         assert all(wanted.specifier.contains(each.version) for each in tested.specifier), name
+
+
+def test_python_in_the_folder_of_a_checkout_finds_the_package_without_an_editable_install() -> None:
+    """There, the folder `beamtrawl` hides the installed package, and lacks the folders below it."""
+    code = (
+        "import sys; sys.meta_path[:] = [finder for finder in sys.meta_path if 'editable' not in repr(finder).lower()];"
+        f"sys.path.insert(0, {str(ROOT)!r}); import beamtrawl; print(beamtrawl.__file__, beamtrawl.Settings.__name__)"
+    )
+    ran = subprocess.run([sys.executable, "-I", "-c", code], text=True, capture_output=True, check=False)
+    assert (ran.stdout.split(), ran.stderr) == ([str(ROOT / "beamtrawl" / "__init__.py"), "Settings"], "")

@@ -211,7 +211,17 @@ def _opened(
         ):
             yield connection
     except duckdb.Error as error:
-        raise QueryError(f"the query failed: {' '.join(str(error).split())[:500]}") from error
+        raise QueryError(_why(str(error))) from error
+
+
+def _why(message: str) -> str:
+    """One line on a query that DuckDB refuses; for a table that is none, the names of those that are."""
+    if missing := _NO_TABLE.search(message):
+        return f"there is no table {missing[1]}; the tables are {', '.join(sorted(TABLES))}"
+    return f"the query failed: {' '.join(message.split())[:500]}"
+
+
+_NO_TABLE = re.compile(r"Table with name (\S+) does not exist")
 
 
 def _relation(

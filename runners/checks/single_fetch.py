@@ -19,6 +19,7 @@ from ...transforms.http.address_guard import literal_loopback
 from ...transforms.http.client import opener
 from ...transforms.http.reply import Reply
 from ...transforms.http.request_headers import Identity, own_headers
+from ...transforms.outcomes import Outcome
 from ...transforms.parsing.registry import kinds_of
 from ...transforms.robots.lookup import Robots, next_hop, robots_row, start_search
 from ...transforms.settings import Fetch, Politeness, Robot, Settings, SettingsError, override, parse
@@ -128,7 +129,8 @@ def fetch_robots(url: str, requester: Requester, agent: str) -> RobotsFile:
             break
         search = further
     if reply.failure:
-        raise Failure(f"{search.url}: {reply.failure.value}: {reply.error}")
+        way_out = "; to allow it: --allow-address CIDR" if reply.failure is Outcome.BLOCKED_ADDRESS else ""
+        raise Failure(f"{search.url}: {reply.failure.value}: {reply.error}{way_out}")
     _, effect = robots_row(search, urls.host(url), reply, 0, datetime.now(UTC), agent)
     requester.pace.set_crawl_delay(urls.host(url), effect.crawl_delay)
     return RobotsFile(reply.body, reply.status, effect)

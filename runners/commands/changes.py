@@ -12,7 +12,7 @@ from ...transforms.changes.find import BATCH, Change, Since, changes, json_line,
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.files.filesystem import split
 from ...transforms.sql import query_batches
-from ..exports.output import require_folder, whole_file
+from ..exports.output import require_file, whole_file
 from ..terminal.errors import Usage
 
 _MOST = 20  # lines of a diff that are printed
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     if later := later_than(arguments.since, max(m.round for m in manifests), now):
         raise Usage(f"--since {arguments.since}: {later}")
     if arguments.atom:
-        require_folder(arguments.atom)
+        require_file(arguments.atom)
     with query_batches(crawl, query(arguments.since), BATCH) as batches:
         found = changes(batches)
         if arguments.atom:

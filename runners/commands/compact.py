@@ -22,6 +22,7 @@ from ...transforms.urls.index_scope import IndexScope
 from ..engines.choose import RUNNERS, engine
 from ..process.lock import Lock
 from ..progress.words import describe_manifest
+from ..terminal.numbers import whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " change of [index], this happens anyway",
     )
     parser.add_argument("--runner", choices=RUNNERS, default="direct")
-    parser.add_argument("--workers", type=int, metavar="N", help="parallel workers; else one a core")
+    parser.add_argument("--workers", type=whole, metavar="N", help="parallel workers; else one a core")
     parser.epilog = "What comes after -- goes to Beam."
 
 

@@ -18,7 +18,7 @@ from ..crawling.console import Console, open_outputs, run_interruptibly
 from ..engines.choose import RUNNERS, engine, fork_early, notice, submission
 from ..state.crawl_traps import release_hint
 from ..terminal.errors import Usage, one_line
-from ..terminal.numbers import at_least_0
+from ..terminal.numbers import at_least_0, count
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,13 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="start at the pages in this sitemap (may be repeated)",
     )
-    parser.add_argument("--rounds", type=_count, metavar="N", help="rounds to run now; else until nothing is left")
+    parser.add_argument("--rounds", type=count, metavar="N", help="rounds to run now; else until nothing is left")
     parser.add_argument(
-        "--sample", type=_count, metavar="N", help="one round of N waiting URLs, chosen at random, for an estimate"
+        "--sample", type=count, metavar="N", help="one round of N waiting URLs, chosen at random, for an estimate"
     )
-    parser.add_argument("--max-pages", type=_count, metavar="N", help="visits in the whole crawl")
-    parser.add_argument("--max-pages-per-host", type=_count, metavar="N", help="visits to a host in a round")
-    parser.add_argument("--depth", type=_count, metavar="N", help="links from a seed, at most")
+    parser.add_argument("--max-pages", type=count, metavar="N", help="visits in the whole crawl")
+    parser.add_argument("--max-pages-per-host", type=count, metavar="N", help="visits to a host in a round")
+    parser.add_argument("--depth", type=count, metavar="N", help="links from a seed, at most")
     parser.add_argument(
         "--scope", choices=("host", "domain", "any"), help="stay on the seeds' hosts or domains, or roam"
     )
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--restore-settings", action="store_true", help="first write a lost crawl.toml anew")
     parser.add_argument("--runner", choices=RUNNERS, default="direct")
-    parser.add_argument("--workers", type=_count, metavar="N", help="parallel workers; else one a core")
+    parser.add_argument("--workers", type=count, metavar="N", help="parallel workers; else one a core")
     parser.add_argument("--json", action="store_true", help="print events, one JSON object a line")
     parser.add_argument("--log", metavar="FILE", help="append the events to a file")
     parser.epilog = "What comes after -- goes to Beam."
@@ -126,13 +126,3 @@ def open_log(path: str) -> TextIO:
         return Path(path).open("a", encoding="utf-8")
     except OSError as error:
         raise Usage(f"--log {path}: {error.strerror}") from error
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise ValueError
-    return value
-
-
-_count.__name__ = "number of at least 0"  # argparse names the type in its message

@@ -9,6 +9,7 @@ from ...search.searcher import Index
 from ...transforms.directory.crawl_dir import CrawlDir
 from ..demo import server
 from ..terminal.errors import Failure, Usage
+from ..terminal.numbers import whole
 from . import crawl, search, serve
 from .registry import CommandModule
 
@@ -24,10 +25,10 @@ MARK = "demo.txt"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR", nargs="?", help="keep the crawl here; else it is thrown away")
     parser.add_argument("--serve", action="store_true", help="then serve its search page, until Ctrl-C")
-    parser.add_argument("--port", type=int, default=8000, metavar="N", help="the port of --serve (8000)")
+    parser.add_argument("--port", type=whole, default=8000, metavar="N", help="the port of --serve (8000)")
     parser.add_argument(
         "--web",
-        type=int,
+        type=whole,
         nargs="?",
         const=WEB_PORT,
         metavar="PORT",

@@ -16,27 +16,27 @@ from ..estimate.sampled import sample_of
 from ..estimate.saved import SAVED, render_estimate
 from ..estimate.whole import FIGURES
 from ..terminal.errors import Usage
-from ..terminal.numbers import above_0, at_least_0
+from ..terminal.numbers import above_0, at_least_0, whole
 from ..terminal.units import size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--hosts", type=int, metavar="N", help="hosts to be crawled")
-    add("--pages", type=int, metavar="N", help="visits to each host, or their mean; with a sample, at most")
-    add("--largest-host", type=int, metavar="N", help="visits to the largest host; else hosts are equal")
+    add("--hosts", type=whole, metavar="N", help="hosts to be crawled")
+    add("--pages", type=whole, metavar="N", help="visits to each host, or their mean; with a sample, at most")
+    add("--largest-host", type=whole, metavar="N", help="visits to the largest host; else hosts are equal")
     add(
         "--delay",
         type=at_least_0,
         metavar="SECONDS",
         help="delay between requests to a host (1; with a sample, its own)",
     )
-    add("--workers", type=int, default=1, metavar="N", help="parallel workers, each with a core (1)")
-    add("--connections", type=int, default=256, metavar="N", help="answers that a worker awaits at once (256)")
+    add("--workers", type=whole, default=1, metavar="N", help="parallel workers, each with a core (1)")
+    add("--connections", type=whole, default=256, metavar="N", help="answers that a worker awaits at once (256)")
     add("--bandwidth", type=above_0, metavar="MBIT", help="of all workers, in Mbit a second; else no bound")
     add("--response", type=at_least_0, metavar="SECONDS", help="mean duration of an answer")
     add("--page-bytes", type=above_0, metavar="N", help="mean size of a body; sizes on disk grow with it")
-    add("--rounds", type=int, metavar="N", help="rounds of the crawl")
+    add("--rounds", type=whole, metavar="N", help="rounds of the crawl")
     add("--like", metavar="DIR", help="take rates and sizes from a crawl; with a sample (crawl --sample), pages too")
     add("--against", metavar="DIR", help="estimate what this crawl has done, and show what it was")
     add("--price-gb-in", type=at_least_0, default=0.0, metavar="PRICE", help="of a GB received")

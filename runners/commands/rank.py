@@ -11,12 +11,13 @@ from ..engines.choose import RUNNERS, engine
 from ..process.lock import Lock
 from ..progress.words import describe_manifest
 from ..terminal.errors import Failure
+from ..terminal.numbers import whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
     parser.add_argument("--runner", choices=RUNNERS, default="direct", help="where links beyond memory are counted")
-    parser.add_argument("--workers", type=int, metavar="N", help="parallel workers; else one a core")
+    parser.add_argument("--workers", type=whole, metavar="N", help="parallel workers; else one a core")
     parser.epilog = "What comes after -- goes to Beam."
 
 

@@ -19,7 +19,7 @@ from ...transforms.directory.crawl_words import names_crawl
 from ...transforms.directory.named_crawls import searched
 from ..terminal.errors import Usage
 from ..terminal.highlight import is_coloured, wrapped
-from ..terminal.numbers import above_0
+from ..terminal.numbers import above_0, whole
 from ..terminal.units import counted
 from ..terminal.visible import VisibleStream, visible
 
@@ -31,17 +31,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "query", metavar="QUERY", nargs="+", help="the words; before them, further crawls that are searched with it"
     )
-    parser.add_argument("--limit", type=int, default=10, metavar="N", help="hits to show (10)")
-    parser.add_argument("--offset", type=int, default=0, metavar="N", help="skip the first N hits (0)")
+    parser.add_argument("--limit", type=whole, default=10, metavar="N", help="hits to show (10)")
+    parser.add_argument("--offset", type=whole, default=0, metavar="N", help="skip the first N hits (0)")
     parser.add_argument(
         "--after", metavar="CURSOR", help="show the hits after a page: the value of next in its JSON, at any depth"
     )
     parser.add_argument("--sort", choices=ORDERS, default="score", help="best or newest first (score)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--as-of", type=_round, metavar="ROUND", help="the index as it was after this round")
-    parser.add_argument("--per-host", type=int, metavar="N", help="after N hits of a host, those of others come first")
     parser.add_argument(
-        "--facets", type=int, default=0, metavar="N", help="show the N most frequent sites, languages, types and years"
+        "--per-host", type=whole, metavar="N", help="after N hits of a host, those of others come first"
+    )
+    parser.add_argument(
+        "--facets",
+        type=whole,
+        default=0,
+        metavar="N",
+        help="show the N most frequent sites, languages, types and years",
     )
     parser.add_argument(
         "--timeout",

@@ -13,7 +13,7 @@ from ...search.searcher import Index
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.named_crawls import searched
 from ..terminal.errors import Failure, Usage
-from ..terminal.numbers import at_least_0
+from ..terminal.numbers import at_least_0, whole
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 """The names of a gateway that listens on this machine only."""
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the time of a query, after which the page has the best of what was compared; 0: no limit (10)",
     )
     parser.add_argument(
-        "--cache-mb", type=int, default=CACHE_BYTES >> 20, metavar="N", help="memory for words of queries (512)"
+        "--cache-mb", type=whole, default=CACHE_BYTES >> 20, metavar="N", help="memory for words of queries (512)"
     )
     parser.add_argument(
         "--prefix", type=_prefix, default="", metavar="PATH", help="the path of the pages at a proxy, such as /search"

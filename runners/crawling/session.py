@@ -5,6 +5,7 @@ in their output (`Observer`).
 """
 
 import gzip
+import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -53,6 +54,8 @@ SETTINGS = {
 """The settings with a separate name on the command line and in Python, each with its key in crawl.toml."""
 
 _NAMED = 10  # lines of seeds that are skipped
+
+_SITE = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?(/\S*)?")  # a URL without https://
 
 
 class Words(NamedTuple):
@@ -130,7 +133,8 @@ def choose_seeds(
     if len(bad) > _NAMED:
         warn(f"{len(bad) - _NAMED} more lines are skipped")
     if not seeds and (urls or sitemaps or file is not None):
-        raise StartError("none of the seeds is a URL that can be crawled; give one such as https://example.org/")
+        meant = next((f"https://{line.text}" for line in bad if _SITE.fullmatch(line.text)), "https://example.org/")
+        raise StartError(f"none of the seeds is a URL that can be crawled; give one such as {meant}")
     return seeds
 
 

@@ -76,6 +76,8 @@ def conclusion(record: UrlRecord, now: datetime) -> str:
 
 def _unknown(record: UrlRecord) -> str:
     """What would happen to a URL that is in no table of URLs."""
+    if record.meant and not record.referrers:
+        return f"not in the crawl; without the punctuation at its end, it is: {record.meant}"
     if record.rejected:
         found = (
             f"found in {counted(record.referrers, 'page')}, but " if record.referrers else "never found; it would be "

@@ -60,6 +60,7 @@ class UrlRecord:
     rank: Row | None
     tombstone: Row | None
     block: Row | None  # the block that matches it
+    meant: str | None  # the URL without the punctuation at its end, if the crawl knows that one instead
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values by name, but for times."""
@@ -68,12 +69,23 @@ class UrlRecord:
 
 def read_records(sources: Sources, references: Sequence[str]) -> list[UrlRecord]:
     """The records of URLs that `urls.canonicalize` accepts, in their order; the tables are read once for all."""
-    known = read_known(sources, list(dict.fromkeys(_canonical(reference) for reference in references)))
+    asked = (_canonical(form) for reference in references for form in (reference, _without_end(reference)))
+    known = read_known(sources, list(dict.fromkeys(asked)))
     return [url_record(known, reference) for reference in references]
 
 
 def _canonical(reference: str) -> str:
     return urls.canonicalize(reference) or reference
+
+
+def _without_end(reference: str) -> str:
+    """A URL without punctuation at its end, which may be of the sentence that it was copied from."""
+    return reference.rstrip(".,;:!?)]>'\"")
+
+
+def _meant(known: Known, reference: str, state: Row | None) -> str | None:
+    url = _canonical(_without_end(reference))
+    return url if state is None and urls.url_key(url).hex() in known.states else None
 
 
 def url_record(known: Known, reference: str) -> UrlRecord:
@@ -121,6 +133,7 @@ def url_record(known: Known, reference: str) -> UrlRecord:
         rank=known.ranks.get(key),
         tombstone=known.tombstones.get(key),
         block=dataclasses.asdict(block) if block else None,
+        meant=_meant(known, reference, state),
     )
 
 

@@ -91,6 +91,13 @@ def require_folder(path: str) -> None:
         raise Usage(f"cannot write {path}: there is no folder {folder}; make it, or name another one")
 
 
+def require_file(path: str) -> None:
+    """Usage if the output cannot be a file, because it is a folder, or its folder is missing."""
+    require_folder(path)
+    if path != STDOUT and Path(path).is_dir():
+        raise Usage(f"cannot write {path}: it is a folder; name a file in it")
+
+
 class Drafts:
     """Files under provisional names, which are renamed together at the end, in order, or removed on an error."""
 

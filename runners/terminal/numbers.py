@@ -19,6 +19,21 @@ def above_0(text: str) -> float:
     return value
 
 
+def whole(text: str) -> int:
+    """A whole number; the command bounds it."""
+    try:
+        return int(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text}: must be a whole number") from error
+
+
+def count(text: str) -> int:
+    """A whole number of at least 0."""
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text}: must be a whole number of at least 0")
+    return int(text)
+
+
 def _number(text: str) -> float:
     try:
         return float(text)

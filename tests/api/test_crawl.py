@@ -88,7 +88,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "a delay below zero": ({"delay": -1}, beamtrawl.SettingsError, "politeness.delay = -1: must be a number of at"),
     "half a page": ({"max_pages": 0.5}, beamtrawl.SettingsError, "limits.max_pages = 0.5: must be a whole number"),
     "an unknown scope": ({"scope": "planet"}, beamtrawl.SettingsError, 'scope.mode = "planet": must be one of'),
-    "no range": ({"allow_address": "here"}, beamtrawl.SettingsError, "'here' does not appear to be an IPv4 or IPv6"),
+    "no range": ({"allow_address": "here"}, beamtrawl.SettingsError, "give an address or a range such as 127.0.0.0/8"),
     "an unknown setting": (
         {"settings": {"politeness.dealy": 1}},
         beamtrawl.SettingsError,

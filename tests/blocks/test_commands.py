@@ -44,8 +44,8 @@ def test_a_blocked_url_waits_and_is_fetched_when_it_is_unblocked(crawl: Path, we
     a, b, before = web.authority("a.test"), web.authority("b.test"), len(web.requests)
     ran = beamtrawl("block", crawl, b, "--reason", "mail of 3 May")
     assert ran.out == (
-        f"{b} is blocked: no request to it starts from now on, 1 of its 1 URLs wait in the frontier until it is"
-        " unblocked and searches find none of its pages\n"
+        f"{b} is blocked: no request to it starts from now on, and searches find none of its pages; 1 of 1 URL waits in"
+        " the frontier until it is unblocked\n"
     )
     assert beamtrawl("block", crawl, f"{a}/private/*").code == 0
     ran = beamtrawl("crawl", crawl, *LOOPBACK)
@@ -88,7 +88,7 @@ def test_searches_find_no_blocked_page_at_once(crawl: Path, web: Web) -> None:
 
 
 def test_bad_input_is_one_line(crawl: Path, tmp_path: Path) -> None:
-    said = "https://b.test/ is no pattern: it must be HOST or HOST/PATTERN, without http://; * is anything"
+    said = "https://b.test/ is no pattern: it must be HOST or HOST/PATTERN, without http://: b.test; * is anything"
     assert failure("block", crawl, "https://b.test/")[1].replace("'", "") == said
     ran = beamtrawl("block", crawl, "Unknown.test")
     assert ran.out == "unknown.test is blocked from now on; so far no URL of the crawl matches it\n"

@@ -212,7 +212,8 @@ def test_bad_input_is_one_line(robots: Path, tmp_path: Path) -> None:
     assert failure("check", "robots", missing)[1] == (
         f"cannot read {missing}: No such file or directory; give a file, or a URL, which starts with http:// or https://"
     )
-    assert failure("check", "page", "http://127.0.0.1:9/")[0] == 1
+    code, refused = failure("check", "page", "http://127.0.0.1:9/")
+    assert (code, refused.endswith("(loopback); to allow it: --allow-address CIDR")) == (1, True)
     assert "--url ftp://x/" in failure("check", "robots", robots, "--url", "ftp://x/")[1]
     binary = tmp_path / "x.bin"
     binary.write_bytes(b"\0\1\2" * 100)

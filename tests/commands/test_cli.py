@@ -36,9 +36,15 @@ MISUSED = {
     "no workers": (["crawl", "NEW", "--seed", "http://127.0.0.1:9/", "--workers", "0"], "workers = 0: must be"),
     "a flag of another command": (["status", "NEW", "--limit", "3"], "--limit"),
     "a word too many": (["status", "NEW", "stray"], "stray"),
-    "rounds that are no number": (["crawl", "NEW", "--rounds", "few"], "'few'"),
-    "rounds below zero": (["crawl", "NEW", "--rounds", "-1"], "'-1'"),
-    "half a page": (["crawl", "NEW", "--max-pages", "0.5"], "'0.5'"),
+    "rounds that are no number": (
+        ["crawl", "NEW", "--rounds", "few"],
+        "argument --rounds: few: must be a whole number",
+    ),
+    "rounds below zero": (
+        ["crawl", "NEW", "--rounds", "-1"],
+        "argument --rounds: -1: must be a whole number of at least 0",
+    ),
+    "half a page": (["crawl", "NEW", "--max-pages", "0.5"], "argument --max-pages: 0.5: must be a whole number"),
     "a delay that is no number": (["crawl", "NEW", "--delay", "long"], "'long'"),
     "a delay below zero": (["crawl", "NEW", "--delay", "-1"], "argument --delay: -1: must be a number of at least 0"),
     "a delay that never ends": (

@@ -75,6 +75,9 @@ CONCLUSIONS = {
     "http://elsewhere.test/": f"not in the crawl: found in 1 page, but {ELSEWHERE}",
     "/never": "not in the crawl: no page links to it; if a page did, it would be fetched",
     "/private/never": "not in the crawl: never found; robots.txt would deny it",
+    "/page.": "not in the crawl; without the punctuation at its end, it is: {base}/page",
+    "/gone),": "not in the crawl; without the punctuation at its end, it is: {base}/gone",
+    "/never.": "not in the crawl: no page links to it; if a page did, it would be fetched",
     "http://never.test/": f"not in the crawl: never found; it would be {ELSEWHERE}",
 }
 

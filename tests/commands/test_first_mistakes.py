@@ -39,6 +39,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 
 _FIRST = "is in the place of the crawl directory, which comes first: beamtrawl"
+_IS_FOLDER = "cannot write {FOLDER}: it is a folder; name a file in it"
 _NO_FOLDER = "there is no folder {NO.parent}; make it, or name another one"
 
 # the words, the exit code, the line; DIR is the crawl, and the other words in capitals are `files`
@@ -101,6 +102,31 @@ MISTAKES = {
     "a feed into no folder": (["changes", "DIR", "--since", "0", "--atom", "NO"], 2, _NO_FOLDER),
     "a report into no folder": (["report", "DIR", "-o", "NO"], 2, _NO_FOLDER),
     "a policy into no folder": (["policy", "DIR", "-o", "NO"], 2, _NO_FOLDER),
+    "a report into a folder": (["report", "DIR", "-o", "FOLDER"], 2, _IS_FOLDER),
+    "a policy into a folder": (["policy", "DIR", "-o", "FOLDER"], 2, _IS_FOLDER),
+    "a feed into a folder": (["changes", "DIR", "--since", "0", "--atom", "FOLDER"], 2, _IS_FOLDER),
+    "a depth below zero": (
+        ["crawl", "NEW", "--depth", "-1"],
+        2,
+        "argument --depth: -1: must be a whole number of at least 0",
+    ),
+    "a depth in words": (
+        ["crawl", "NEW", "--depth", "two"],
+        2,
+        "argument --depth: two: must be a whole number of at least 0",
+    ),
+    "hosts in words": (["estimate", "--hosts", "ten"], 2, "argument --hosts: ten: must be a whole number"),
+    "a name as a range": (
+        ["crawl", "NEW", "--allow-address", "localhost"],
+        2,
+        "IPv6 network; give an address or a range such as 127.0.0.0/8",
+    ),
+    "a URL to block": (["block", "DIR", "http://a.test:80/x/*"], 1, "without http://: a.test:80/x/*; * is anything"),
+    "a table that is none": (
+        ["sql", "DIR", "SELECT * FROM pages"],
+        1,
+        "there is no table pages; the tables are alerts, alias_counts, ",
+    ),
 }
 
 
@@ -177,6 +203,11 @@ def test_of_many_bad_seeds_the_first_are_named(tmp_path: Path) -> None:
         "68 more lines are skipped",
         "beamtrawl: none of the seeds is a URL that can be crawled; give one such as https://example.org/",
     ]
+
+
+def test_a_site_that_is_no_url_is_named_as_one(tmp_path: Path) -> None:
+    ran = beamtrawl("crawl", tmp_path / "new", "--seed", "a.test:80/x")
+    assert ran.err.splitlines()[-1].endswith("can be crawled; give one such as https://a.test:80/x")
 
 
 def test_one_of_a_thing_is_no_plural(crawled: Path, tmp_path: Path) -> None:

@@ -164,7 +164,8 @@ BAD = {
     "no range of addresses": (
         '[fetch]\nallow_addresses = ["10.0.0.1/8"]',
         2,
-        'fetch.allow_addresses = ["10.0.0.1/8"]: 10.0.0.1/8 has host bits set',
+        'fetch.allow_addresses = ["10.0.0.1/8"]: 10.0.0.1/8 has host bits set; give an address or a range such as'
+        " 127.0.0.0/8",
     ),
     "two lines in one": (
         '[robot]\ncontact = """a@b\nc"""',

@@ -85,7 +85,11 @@ def check_pattern(text: str) -> str:
     ('example.org', 'example.org', 'example.org/Private/*')
     """
     if not _PATTERN.fullmatch(text):
-        raise PatternError(f"{text!r} is no pattern: it must be HOST or HOST/PATTERN, without http://; * is anything")
+        rest = re.sub("https?://", "", text, count=1)
+        meant = f": {check_pattern(rest)}" if _PATTERN.fullmatch(rest) else ""
+        raise PatternError(
+            f"{text!r} is no pattern: it must be HOST or HOST/PATTERN, without http://{meant}; * is anything"
+        )
     host, slash, path = text.partition("/")
     return host.lower() + (slash + path if path else "")
 

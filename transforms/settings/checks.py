@@ -52,7 +52,8 @@ def regular_expression(text: str) -> str | None:
 
 def address_range(text: str) -> str | None:
     """An IP range in CIDR form."""
-    return _error_of(ipaddress.ip_network, text)
+    problem = _error_of(ipaddress.ip_network, text)
+    return problem and f"{problem}; give an address or a range such as 127.0.0.0/8"
 
 
 def pinned_address(text: str) -> str | None:

@@ -13,6 +13,7 @@ from ....transforms.directory.reserve import with_reserve
 from ....transforms.errors import DiskError
 from ...state.blocked import count_blocked
 from ...terminal.errors import Failure
+from ...terminal.units import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +46,8 @@ def run(arguments: argparse.Namespace) -> None:
     if not any(found):
         print(f"{block.pattern} is blocked from now on; so far no URL of the crawl matches it{then}")
         return
+    wait = "waits" if found.waiting == 1 else "wait"
     print(
-        f"{block.pattern} is blocked: no request to it starts from now on, {found.waiting} of its {found.urls} URLs"
-        f" wait in the frontier until it is unblocked and searches find none of its pages{then}"
+        f"{block.pattern} is blocked: no request to it starts from now on, and searches find none of its pages;"
+        f" {found.waiting} of {counted(found.urls, 'URL')} {wait} in the frontier until it is unblocked{then}"
     )

@@ -10,7 +10,7 @@ from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.plugins import PluginError
 from ....transforms.settings import Robot
 from ....transforms.signatures.keys import key_directory, read_key
-from ...exports.output import require_folder
+from ...exports.output import require_file
 from ...policy.page import facts, render_policy
 from ...terminal.errors import Failure, Usage
 
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not crawl.exists("crawl.toml"):
         crawl.require_manifests()
     if arguments.output is not None:
-        require_folder(arguments.output)
+        require_file(arguments.output)
     settings = stored_settings(crawl)
     missing = [name for name in ("name", "contact", "info_url") if not getattr(settings.robot, name)]
     if missing:
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
         except ValueError as error:
             raise Usage(f"--address {address}: {error}; give an address or a network such as 192.0.2.0/24") from error
     if arguments.key_directory is not None:
-        require_folder(arguments.key_directory)
+        require_file(arguments.key_directory)
         _write(arguments.key_directory, _key_directory(settings.robot, crawl.path("crawl.toml")))
     page = render_policy(
         facts(

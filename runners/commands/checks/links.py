@@ -13,6 +13,7 @@ from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.plugins import PluginError
 from ...site_checks.rules import BY_NAME, RULES, SLOW_S, Finding, Severity
 from ...terminal.errors import Failure, Usage
+from ...terminal.numbers import whole
 from ...terminal.units import counted
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rule", action="append", type=_rules, metavar="RULES", help="check by these rules only, and show all findings"
     )
-    parser.add_argument("--since", type=int, metavar="ROUND", help="only what has come about after that round")
+    parser.add_argument("--since", type=whole, metavar="ROUND", help="only what has come about after that round")
     parser.add_argument(
         "--fail-on", type=_rules, default=[], metavar="RULES", help=f"exit with {FOUND} if one of these has findings"
     )

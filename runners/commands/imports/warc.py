@@ -25,6 +25,7 @@ from ...crawling.console import Console, open_outputs, run_interruptibly
 from ...engines.choose import RUNNERS, engine, fork_early, notice, submission
 from ...process.lock import Lock
 from ...terminal.errors import Failure, Usage, one_line
+from ...terminal.numbers import whole
 from ...terminal.units import counted
 
 _CHUNK = 1 << 20
@@ -44,7 +45,7 @@ def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument("--part", type=_count, metavar="N", help="make rounds of N captures; else one of all")
     parser.add_argument("--runner", choices=RUNNERS, default="direct")
-    parser.add_argument("--workers", type=int, metavar="N", help="parallel workers; else one a core")
+    parser.add_argument("--workers", type=whole, metavar="N", help="parallel workers; else one a core")
     parser.add_argument("--json", action="store_true", help="print events and the result, one JSON object a line")
     parser.epilog = "What comes after -- goes to Beam."
     parser.set_defaults(import_from=import_from_warc)
