@@ -18,6 +18,7 @@ from beamtrawl.runners.terminal.errors import Failure
 from tests.support.command_line import PROGRAM
 from tests.support.crawls import rows
 from tests.support.files import pdf
+from tests.support.tables import each_row
 from tests.support.web import Answer, Web, html
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,7 +43,7 @@ ENDS: dict[str, tuple[int, Sequence[str], str]] = {
 }
 
 
-@pytest.mark.parametrize(("code", "lines", "said"), ENDS.values(), ids=ENDS)
+@each_row(ENDS)
 def test_the_end_of_a_worker_is_described_in_one_line(code: int, lines: Sequence[str], said: str) -> None:
     assert describe_end(code, lines) == said
 

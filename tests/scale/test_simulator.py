@@ -9,6 +9,7 @@ from beamtrawl.transforms.outcomes import Outcome
 from benchmarks.scale import line_of, scale
 from benchmarks.simulated_worker import Host, Machine, Worker, World, hosts_of, reply_of, sizes
 from tests.support.crawls import settings
+from tests.support.tables import each_row
 
 POLITE = {"politeness__delay": 1.0, "politeness__response_factor": 1.0, "politeness__backoff": 2.0}
 
@@ -77,7 +78,7 @@ ROUNDS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("hosts", "changes", "ends", "seconds"), ROUNDS.values(), ids=ROUNDS)
+@each_row(ROUNDS)
 def test_a_round(hosts: list[Host], changes: dict[str, object], ends: dict[str, int], seconds: float) -> None:
     done = worker(hosts, **changes).run()
     assert {name: count for name, count in done.ends.items() if count} == ends

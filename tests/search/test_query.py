@@ -12,6 +12,7 @@ from beamtrawl.search.query import parse as parse_module
 from beamtrawl.search.query.conditions import AllOf, AnyOf, Filter, Not, Phrase, Word
 from beamtrawl.search.query.lexemes import day
 from beamtrawl.search.query.parse import parse
+from tests.support.tables import each_row
 
 # Stated here and not imported: a changed limit fails a test.
 MAX_TERMS = 128
@@ -106,7 +107,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("text", "words", "phrases", "condition"), CASES.values(), ids=CASES)
+@each_row(CASES)
 def test_what_a_query_means(text, words, phrases, condition):
     found = parse(text)
     assert " ".join(found.words) == words
@@ -127,7 +128,7 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize(("text", "pairs"), PAIRS.values(), ids=PAIRS)
+@each_row(PAIRS)
 def test_the_pairs_of_a_query(text, pairs):
     found = parse(text)
     assert ", ".join(found.pairs) == pairs
@@ -143,7 +144,7 @@ EXACT = {
 }
 
 
-@pytest.mark.parametrize(("text", "exact"), EXACT.values(), ids=EXACT)
+@each_row(EXACT)
 def test_the_exact_forms_of_a_query(text, exact):
     assert " ".join(form for (form,) in parse(text).exact) == exact
 
@@ -178,7 +179,7 @@ LONG_CASES = {
 }
 
 
-@pytest.mark.parametrize(("text", "phrases", "condition"), LONG_CASES.values(), ids=LONG_CASES)
+@each_row(LONG_CASES)
 def test_what_a_long_query_means(text, phrases, condition):
     found = parse(text)
     assert list(found.phrases) == phrases
