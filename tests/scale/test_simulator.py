@@ -104,7 +104,7 @@ def test_a_failing_page_is_tried_as_often_as_the_settings_say() -> None:
 
 
 # what bounds a worker: hosts, machine, settings, pages a second
-HOSTS = [Host(f"h{number}.test", 20, "healthy", 0.5) for number in range(400)]
+HOSTS = [Host(f"h{number}.test", 20, "healthy", 0.5) for number in range(120)]
 BOUNDS = {
     "cpu": (Machine(fetch_cpu=0.02, update_cpu=0.0), {"fetch__connections": 400}, 50.0),
     "line": (Machine(fetch_cpu=0.0, line=8 * 185_000 * 20.0, update_cpu=0.0), {"fetch__connections": 400}, 20.0),
