@@ -49,6 +49,7 @@ CASES = {
     "a group": ("(a1 OR b1) AND c1", "a1 b1 c1", [], AllOf((AnyOf((A, B)), C))),
     "a group of words": ("(a1 b1)", "a1 b1", [], AnyOf((A, B))),
     "an excluded group": ("c1 -(a1 b1)", "c1", [], AllOf((Not(AnyOf((A, B))), C))),
+    "a group of exclusions finds nothing": ("a1 OR (-b1)", "a1", [], AnyOf((A, NOTHING))),
     "an open group": ("(a1 AND (b1", "a1 b1", [], AllOf((A, B))),
     "a group closed twice": ("(a1))", "a1", [], A),
     "a call is no group": ("a1(b1)", "a1 b1", [("a1", "b1")], AnyOf((A, B))),
