@@ -283,9 +283,7 @@ def test_the_json_of_a_page_is_its_text(crawled: tuple[Path, str]) -> None:
 def test_a_crawl_on_a_terminal_draws_with_nothing_but_its_own_sequences(tmp_path: Path) -> None:
     with Web({"a.test": answers()}) as web:
         robot = ("--robot", "Robot/1", "--contact", "a@b.test")
-        text = on_this_terminal(
-            "crawl", tmp_path / "c", "--seed", web.url("a.test"), *robot, "--rounds", "1", *LOOPBACK
-        )
+        text = on_a_terminal("crawl", tmp_path / "c", "--seed", web.url("a.test"), *robot, "--rounds", "1", *LOOPBACK)
     assert OWN.search(text)
     assert_safe(OWN.sub("", text))
 
