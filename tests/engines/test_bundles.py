@@ -6,12 +6,15 @@ from typing import Any
 
 import apache_beam as beam
 import pytest
+from apache_beam.coders import BytesCoder, IterableCoder, TupleCoder, WindowedValueCoder
+from apache_beam.coders.coders import GlobalWindowCoder
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer, ListBuffer
 from apache_beam.runners.runner import PipelineRunner
 from apache_beam.testing.util import assert_that, equal_to
-from apache_beam.transforms.window import GlobalWindow, WindowedValue
+from apache_beam.transforms.core import Windowing
+from apache_beam.transforms.window import GlobalWindow, GlobalWindows, WindowedValue
 
 from beamtrawl.runners.engines.bundles import Runner, keep_in_file
 from beamtrawl.runners.engines.in_memory import InMemoryRunner
@@ -122,6 +125,19 @@ def test_blocks_between_stages_are_not_in_memory() -> None:
         assert [list(part) for part in buffer.partition(2)] == [blocks[::2], blocks[1::2]]
         buffer.clear()
         assert buffer.cleared
+
+
+def test_values_of_groups_are_not_in_memory() -> None:
+    pairs, grouped = TupleCoder([BytesCoder()] * 2), TupleCoder([BytesCoder(), IterableCoder(BytesCoder())])
+    in_windows = [WindowedValueCoder(coder, GlobalWindowCoder()) for coder in (pairs, grouped)]
+    with Spool() as spool:
+        buffer = GroupingBuffer(*in_windows, Windowing(GlobalWindows()))
+        keep_in_file(buffer, spool)
+        for value in (b"one", b"two"):
+            buffer.append(in_windows[0].get_impl().encode_nested(WindowedValue((b"key", value), 0, [GlobalWindow()])))
+        (values,) = buffer._table.values()
+        assert isinstance(values, SpooledList)
+        assert list(values) == [b"one", b"two"]
 
 
 def test_the_groups_of_a_pipeline_are_not_in_memory() -> None:
