@@ -3,8 +3,13 @@
 `--short` leaves out what is marked `slow(category)`, and draws 40 examples of a property that sets no number, not 100.
 """
 
+import contextlib
+import fcntl
 import signal
+import sys
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -22,6 +27,9 @@ collect_rarely()  # as the program does: crawls in this process build pipelines 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+TESTS = Path(__file__).parent
+CACHE = TESTS.parent / ".cache"
+
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 """Number of tests that a short run leaves out, by category."""
 
@@ -36,6 +44,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--short"):
         settings.load_profile("short")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """In a new checkout, the processes of pytest-xdist collect one after the other until the first of them is done.
+
+    It compiles all tests with their assertions, which takes as long as all other work of collecting them.
+    """
+    with contextlib.ExitStack() as stack:
+        if hasattr(session.config, "workerinput") and not sys.dont_write_bytecode:
+            CACHE.mkdir(exist_ok=True)
+            lock = stack.enter_context((CACHE / "collecting.lock").open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if is_compiled():
+                fcntl.flock(lock, fcntl.LOCK_UN)
+        return (yield)
+
+
+def is_compiled() -> bool:
+    """Whether most tests have been compiled by this version of pytest."""
+    compiled = sum(1 for _ in TESTS.rglob(f"__pycache__/test_*-pytest-{pytest.__version__}.pyc"))
+    return 2 * compiled > sum(1 for _ in TESTS.rglob("test_*.py"))
 
 
 @pytest.hookimpl(trylast=True)  # of what -k and -m have chosen

@@ -14,6 +14,7 @@ from beamtrawl.runners.state.failures import has_failed
 from beamtrawl.transforms.directory.manifests import Manifest, iso
 from beamtrawl.transforms.settings import Alarms
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
+from tests.support.tables import each_row
 from tests.support.web import Answer, Page, Web, html, plain, status
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -42,7 +43,7 @@ RATES = {
 }
 
 
-@pytest.mark.parametrize(("steps", "found"), RATES.values(), ids=RATES)
+@each_row(RATES)
 def test_a_sudden_drop_of_the_rate(steps: list[Manifest], found: list[Alarm]) -> None:
     assert alarms.rate_alarms(steps, LIMITS) == found
 
@@ -84,7 +85,7 @@ REFUSING: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]
 }
 
 
-@pytest.mark.parametrize(("hosts", "robots", "lines"), REFUSING.values(), ids=REFUSING)
+@each_row(REFUSING)
 def test_hosts_that_refuse_every_request(
     hosts: list[dict[str, Any]], robots: list[dict[str, Any]], lines: list[str]
 ) -> None:
@@ -111,7 +112,7 @@ SEEDS: dict[str, tuple[dict[str, Any], str | None]] = {
 }
 
 
-@pytest.mark.parametrize(("row", "why"), SEEDS.values(), ids=SEEDS)
+@each_row(SEEDS)
 def test_seeds_that_failed(row: dict[str, Any], why: str | None) -> None:
     found = alarms.seed_alarms([row | {"url": "http://a.test/"}] if has_failed(row) else [])
     assert found == ([Alarm("seeds", f"seed http://a.test/ failed: {why}")] if why else [])

@@ -9,6 +9,7 @@ from beamtrawl.transforms.settings import Settings, override, render
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.command_line import beamtrawl, failure
 from tests.support.crawls import crawl
+from tests.support.tables import each_row
 
 REFERENCE = "HTTP://a.co.uk/b?y=1&utm_source=c&x=2"
 URL, FORM = "http://a.co.uk/b?y=1&utm_source=c&x=2", "http://a.co.uk/b?x=2&y=1"
@@ -91,7 +92,7 @@ MISUSED = {
 }
 
 
-@pytest.mark.parametrize(("words", "code", "said"), MISUSED.values(), ids=MISUSED)
+@each_row(MISUSED)
 def test_what_it_cannot_do_is_one_line(words: list[str], code: int, said: str) -> None:
     found, line = failure("check", "url", *words)
     assert found == code

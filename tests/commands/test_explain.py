@@ -13,6 +13,7 @@ from beamtrawl.transforms.settings import render
 from tests.support.command_line import beamtrawl, failure
 from tests.support.crawls import crawl, rows, settings
 from tests.support.explained import missing_parts
+from tests.support.tables import each_row
 from tests.support.web import Web, html, plain, redirect, status
 
 PROSE = " ".join(f"The {word} of the harbour is described here." for word in ("tide", "pier", "crane", "light", "net"))
@@ -202,7 +203,7 @@ WAITING: dict[str, tuple[dict[str, Any] | None, list[str], str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("state", "blocks", "reason", "said"), WAITING.values(), ids=WAITING)
+@each_row(WAITING)
 def test_what_the_urls_of_a_host_wait_for(
     state: dict[str, Any] | None, blocks: list[str], reason: str, said: str
 ) -> None:

@@ -4,11 +4,10 @@ import doctest
 import math
 from typing import Any
 
-import pytest
-
 from beamtrawl.runners.explain.found_links import LinkFacts, with_factors, with_reason
 from beamtrawl.transforms.parsing import html_links
 from beamtrawl.transforms.parsing.html_links import FOLLOWED_KINDS, Link, followed, why_not_followed
+from tests.support.tables import each_row
 
 PAGE = "http://a.test/"
 LINK: dict[str, Any] = {
@@ -34,7 +33,7 @@ REASONS: dict[str, tuple[dict[str, Any], bool, str]] = {
 }
 
 
-@pytest.mark.parametrize(("changes", "nofollow", "reason"), REASONS.values(), ids=REASONS)
+@each_row(REASONS)
 def test_why_a_link_is_not_followed(changes: dict[str, Any], nofollow: bool, reason: str) -> None:
     facts = LinkFacts(FOLLOWED_KINDS, frozenset([PAGE] if nofollow else []), {}, {})
     link = LINK | changes
@@ -63,7 +62,7 @@ FACTORS: dict[str, tuple[dict[str, Any], list[tuple[str, float, str | None]]]] =
 }
 
 
-@pytest.mark.parametrize(("changes", "expected"), FACTORS.values(), ids=FACTORS)
+@each_row(FACTORS)
 def test_the_factors_of_a_link(changes: dict[str, Any], expected: list[tuple[str, float, str | None]]) -> None:
     facts = LinkFacts(FOLLOWED_KINDS, frozenset(), {(PAGE, 2): 3, (PAGE, 3): 3}, SCORERS)
     found = with_factors(facts, LINK | changes, discovered_round=2)["factors"]

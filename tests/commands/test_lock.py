@@ -22,6 +22,7 @@ from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Ma
 from beamtrawl.transforms.errors import DiskError
 from beamtrawl.transforms.files import filesystem
 from tests.support.disks import Fault, SimulatedDisk
+from tests.support.tables import each_row
 
 HERE = socket.gethostname()
 NOW = 1_000_000.0
@@ -39,7 +40,7 @@ OWNERS = {
 }
 
 
-@pytest.mark.parametrize(("owner", "alive", "stale"), OWNERS.values(), ids=OWNERS)
+@each_row(OWNERS)
 def test_an_owner_is_gone_when_its_process_or_its_heart_has_stopped(
     owner: dict[str, Any], alive: bool, stale: bool
 ) -> None:

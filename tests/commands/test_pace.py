@@ -15,6 +15,7 @@ from beamtrawl.transforms.tables.schemas import HostRow
 from beamtrawl.transforms.tables.table_files import TableWriter
 from tests.support.command_line import beamtrawl
 from tests.support.committed_steps import NOW, commit, hosts
+from tests.support.tables import each_row
 from tests.support.web import Web, html, plain, redirect
 
 _DELAY_S = 0.2
@@ -44,7 +45,7 @@ class Clock:
 RESTS = {"the delay": (0.0, 0.1, 5.1), "Crawl-delay": (8.0, 0.1, 8.1), "a slow answer": (0.0, 7.0, 14.0)}
 
 
-@pytest.mark.parametrize(("crawl_delay", "elapsed_s", "second"), RESTS.values(), ids=RESTS)
+@each_row(RESTS)
 def test_the_longest_rest_counts(crawl_delay: float, elapsed_s: float, second: float) -> None:
     clock = Clock()
     pace = Pace(Politeness(delay=5.0, response_factor=1.0), clock=clock, sleep=clock.sleep)

@@ -9,6 +9,7 @@ from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, files_o
 from beamtrawl.transforms.tables.schemas import FRONTIER, SEEDS, URLS
 from beamtrawl.transforms.tables.table_files import TableWriter, read_table
 from beamtrawl.transforms.urls.canonical import url_key
+from tests.support.tables import each_row
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 A, B = Seed("http://a.test/"), Seed("http://b.test:8080/x", "news")
@@ -25,7 +26,7 @@ GOOD = {
 }
 
 
-@pytest.mark.parametrize(("line", "seed"), GOOD.values(), ids=GOOD)
+@each_row(GOOD)
 def test_a_line_holds_a_url_and_perhaps_metadata(line, seed):
     assert parse_seeds([line], "seeds.txt") == ([seed], [])
 
@@ -50,7 +51,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("line", "problem"), BAD.values(), ids=BAD)
+@each_row(BAD)
 def test_a_bad_line_is_named_with_its_number_and_skipped(line, problem):
     seeds, (bad,) = parse_seeds(["# seeds", "http://a.test/", line, "http://b.test/"], "seeds.txt")
     assert [seed.url for seed in seeds] == ["http://a.test/", "http://b.test/"]

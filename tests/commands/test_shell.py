@@ -17,6 +17,7 @@ from beamtrawl.runners.commands.registry import COMMANDS
 from beamtrawl.runners.program.main import parser
 from tests.support.command_line import beamtrawl, failure
 from tests.support.prerequisites import lacks
+from tests.support.tables import each_row
 
 LINES = 46  # of the longest help, in 80 columns
 
@@ -71,7 +72,7 @@ MISSPELLED = {
 }
 
 
-@pytest.mark.parametrize(("words", "line"), MISSPELLED.values(), ids=MISSPELLED)
+@each_row(MISSPELLED)
 def test_a_misspelled_word_is_named_with_the_one_that_is_meant(words: list[str], line: str) -> None:
     assert failure(*words) == (2, line)
 

@@ -19,6 +19,7 @@ from beamtrawl.transforms.tables.table_files import TableWriter
 from beamtrawl.transforms.urls import url_key
 from tests.support.command_line import beamtrawl
 from tests.support.committed_steps import HOUR, NOW, after_an_update, hosts
+from tests.support.tables import each_row
 
 # rows of the frontier; what is due: now, later, hours until the next; what to do
 SOON, LATE = NOW + HOUR, NOW + 3 * HOUR
@@ -136,7 +137,7 @@ WHY = {
 }
 
 
-@pytest.mark.parametrize(("row", "robots", "said"), WHY.values(), ids=WHY)
+@each_row(WHY)
 def test_why_a_host_waits(row, robots, said):
     row = {"failures_in_row": None, "crawl_delay": None} | row
     assert why(row, robots_failures(robots).get("a.test")) == said

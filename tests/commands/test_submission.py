@@ -6,6 +6,7 @@ from apache_beam.runners.runner import PipelineResult, PipelineRunner, PipelineS
 
 from beamtrawl.runners.engines.choose import engine, submission
 from beamtrawl.runners.process.submission import Submission, Submitter, waits_for
+from tests.support.tables import each_row
 
 HANDED = "handed to the cluster, waiting for workers"
 
@@ -20,7 +21,7 @@ WAITS = {
 }
 
 
-@pytest.mark.parametrize(("state", "reports", "words"), WAITS.values(), ids=WAITS)
+@each_row(WAITS)
 def test_what_a_step_waits_for(state: Submission, reports: int, words: str | None) -> None:
     assert waits_for(state, reports) == words
 

@@ -7,12 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from beamtrawl.runners.program import cli
 from beamtrawl.runners.terminal import highlight
 from beamtrawl.runners.terminal.highlight import wrapped
 from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl
+from tests.support.tables import each_row
 from tests.support.web import Web, html
 
 # text with matches in brackets, columns: the lines
@@ -33,7 +32,7 @@ def pieces(text: str) -> list[tuple[str, bool]]:
     return [(part, number % 2 == 1) for number, part in enumerate(parts)]
 
 
-@pytest.mark.parametrize(("text", "columns", "lines"), WRAPPED.values(), ids=WRAPPED)
+@each_row(WRAPPED)
 def test_a_line_ends_between_words(text: str, columns: int, lines: list[str]) -> None:
     bold = [
         line.replace(highlight.BOLD, "[").replace(highlight.NORMAL, "]")

@@ -22,6 +22,7 @@ from beamtrawl.runners.progress.live import LiveOutput
 from beamtrawl.runners.progress.outputs import TextOutput
 from beamtrawl.runners.terminal.visible import VisibleStream, visible
 from tests.support.command_line import LOOPBACK, PROGRAM
+from tests.support.tables import each_row
 from tests.support.web import Answer, Web, html, plain
 
 ACTED_ON = re.compile(
@@ -46,7 +47,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize(("text", "shown"), SHOWN.values(), ids=SHOWN)
+@each_row(SHOWN)
 def test_what_is_shown(text: str, shown: str | None) -> None:
     assert visible(text) == (text if shown is None else shown)
 
@@ -281,19 +282,8 @@ def test_the_json_of_a_page_is_its_text(crawled: tuple[Path, str]) -> None:
 
 def test_a_crawl_on_a_terminal_draws_with_nothing_but_its_own_sequences(tmp_path: Path) -> None:
     with Web({"a.test": answers()}) as web:
-        text = on_a_terminal(
-            "crawl",
-            tmp_path / "c",
-            "--seed",
-            web.url("a.test"),
-            "--robot",
-            "Robot/1",
-            "--contact",
-            "a@b.test",
-            "--rounds",
-            "1",
-            *LOOPBACK,
-        )
+        robot = ("--robot", "Robot/1", "--contact", "a@b.test")
+        text = on_a_terminal("crawl", tmp_path / "c", "--seed", web.url("a.test"), *robot, "--rounds", "1", *LOOPBACK)
     assert OWN.search(text)
     assert_safe(OWN.sub("", text))
 

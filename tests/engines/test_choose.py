@@ -9,6 +9,7 @@ from beamtrawl.runners.engines.choose import BEAM_RUNNERS, engine
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.engines.options import OptionsError, check_options
 from beamtrawl.runners.terminal.errors import Failure
+from tests.support.tables import each_row
 
 FOREIGN = "tests.support.foreign_runner.ForeignRunner"  # by its name only: nothing else imports its module
 
@@ -45,7 +46,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("flags", "named"), REFUSED.values(), ids=REFUSED)
+@each_row(REFUSED)
 def test_what_beam_does_not_know_is_refused(flags: list[str], named: str) -> None:
     with pytest.raises(OptionsError) as caught:
         engine("direct", None, flags)
@@ -79,7 +80,7 @@ RUNNING = {
 }
 
 
-@pytest.mark.parametrize(("name", "workers", "flags"), RUNNING.values(), ids=RUNNING)
+@each_row(RUNNING)
 def test_a_pipeline_runs(name: str, workers: int | None, flags: list[str]) -> None:
     def build(pipeline: beam.Pipeline) -> None:
         lengths = pipeline | beam.Create(["cod", "herring", "eel"]) | beam.Map(len)

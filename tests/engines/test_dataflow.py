@@ -18,6 +18,7 @@ from beamtrawl.runners.engines.beam_runner import BeamEngine
 from beamtrawl.runners.engines.choose import engine
 from beamtrawl.runners.engines.options import OptionsError
 from tests.support.graph import fetch_step, update_step
+from tests.support.tables import each_row
 
 BUILDS = {
     "fetch": partial(fetch.build, step=fetch_step()),
@@ -91,7 +92,7 @@ WORKERS = {
 }
 
 
-@pytest.mark.parametrize(("workers", "flags", "number", "most", "algorithm"), WORKERS.values(), ids=WORKERS)
+@each_row(WORKERS)
 def test_the_number_of_workers(
     workers: int | None, flags: list[str], number: int | None, most: int | None, algorithm: str | None
 ) -> None:

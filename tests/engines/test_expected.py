@@ -5,6 +5,7 @@ import pytest
 from beamtrawl.runners.engines.expected import message_of, reporting
 from beamtrawl.runners.terminal.errors import Failure
 from beamtrawl.transforms.errors import CrawlDirError, DiskError
+from tests.support.tables import each_row
 
 TRACE = "Traceback (most recent call last):\n  File 'x', line 1\n"
 MESSAGES = {
@@ -23,7 +24,7 @@ MESSAGES = {
 }
 
 
-@pytest.mark.parametrize(("error", "message"), MESSAGES.values(), ids=MESSAGES)
+@each_row(MESSAGES)
 def test_the_message_for_the_user(error: Exception, message: str | None) -> None:
     assert message_of(error) == message
 

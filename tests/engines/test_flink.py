@@ -32,6 +32,7 @@ from tests.imports.test_resume import run as import_captures
 from tests.support import flink_cluster
 from tests.support.crawls import crawl, without_times
 from tests.support.prerequisites import lacks
+from tests.support.tables import each_row
 from tests.support.web import Answer, Web
 
 pytestmark = pytest.mark.xdist_group("flink")  # one cluster
@@ -188,7 +189,7 @@ MISSING = {
 }
 
 
-@pytest.mark.parametrize(("answer", "workers", "flags", "error", "named"), MISSING.values(), ids=MISSING)
+@each_row(MISSING)
 def test_what_is_missing_is_named_in_one_line(
     answer: Answer, workers: int, flags: list[str], error: type[Exception], named: str
 ) -> None:
@@ -223,7 +224,7 @@ CAUSES = {
 }
 
 
-@pytest.mark.parametrize(("message", "told"), CAUSES.values(), ids=CAUSES)
+@each_row(CAUSES)
 def test_a_failed_step_is_told_by_its_first_cause(message: str, told: str) -> None:
     assert cause(message) == told
 
@@ -266,7 +267,7 @@ DEFAULTS = {
 }
 
 
-@pytest.mark.parametrize(("flags", "slots", "left"), DEFAULTS.values(), ids=DEFAULTS)
+@each_row(DEFAULTS)
 def test_defaults_give_way_to_the_user(flags: list[str], slots: int, left: set[str]) -> None:
     given = set(defaults(Overview("1.20.5", 2, slots), "1.20", 4, PipelineOptions(flags)))
     left |= {"--flink_version=1.20", "--parallelism=4", "--number_of_execution_retries=0"}

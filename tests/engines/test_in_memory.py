@@ -13,6 +13,7 @@ from beamtrawl.runners.engines.in_memory import InMemoryRunner
 from beamtrawl.runners.terminal.errors import Failure
 from beamtrawl.transforms.errors import CrawlDirError
 from tests.engines.test_bundles import CountFn
+from tests.support.tables import each_row
 
 Log = list[str]
 
@@ -144,7 +145,7 @@ TRANSFORMS: dict[str, tuple[Callable[[beam.Pipeline], Any], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("build", "expected"), TRANSFORMS.values(), ids=TRANSFORMS)
+@each_row(TRANSFORMS)
 def test_transforms(build: Callable[[beam.Pipeline], Any], expected: list[Any]) -> None:
     with beam.Pipeline(runner=InMemoryRunner()) as pipeline:
         assert_that(build(pipeline), equal_to(expected))
@@ -219,6 +220,6 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize(("workers", "flags", "seconds", "expected"), STEPS.values(), ids=STEPS)
+@each_row(STEPS)
 def test_which_steps_run_in_memory(workers: int | None, flags: list[str], seconds: float, expected: bool) -> None:
     assert runs_in_memory(workers, flags, seconds) == expected

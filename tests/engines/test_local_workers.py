@@ -18,6 +18,7 @@ from beamtrawl.runners.terminal.errors import Failure
 from tests.support.command_line import PROGRAM
 from tests.support.crawls import rows
 from tests.support.files import pdf
+from tests.support.tables import each_row
 from tests.support.web import Answer, Web, html
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,7 +43,7 @@ ENDS: dict[str, tuple[int, Sequence[str], str]] = {
 }
 
 
-@pytest.mark.parametrize(("code", "lines", "said"), ENDS.values(), ids=ENDS)
+@each_row(ENDS)
 def test_the_end_of_a_worker_is_described_in_one_line(code: int, lines: Sequence[str], said: str) -> None:
     assert describe_end(code, lines) == said
 
@@ -72,45 +73,45 @@ def children() -> set[str]:
     return {pid for task in Path("/proc/self/task").glob("*/children") for pid in task.read_text().split()}
 
 
-def run_on_two(build: Callable[[beam.Pipeline], None], *command: Sequence[str]) -> str:
-    """Run a pipeline on two workers, and return why it failed."""
+def run(engine: DirectEngine, build: Callable[[beam.Pipeline], None]) -> str:
+    """Run a pipeline, and return why it failed."""
     try:
-        DirectEngine(2, [], *command).run(build, seconds=100)
+        engine.run(build, seconds=100)
     except Failure as failure:
         return str(failure)
     return "done"
 
 
-# the pipeline, the command of the server of workers, and what is said
-RUNS: dict[str, tuple[Callable[[beam.Pipeline], None], Sequence[str], str]] = {
-    "sound": (building(), [], "done"),
-    "a package that is not installed": (
-        building(),
-        ["-P", "-m", "no_such_package"],
-        "No module named no_such_package; ",
-    ),
-    "an import that fails": (
-        building(),
-        ["-c", "raise ImportError('no lxml')"],
-        "exit code 1: ImportError: no lxml; ",
-    ),
-    "a worker that ends at once": (
-        building(),
-        ["-c", "import sys; sys.exit(0)"],
-        "exit code 0: it wrote no message; ",
-    ),
-    "a kill in the middle of a bundle": (building(kill=True), [], KILLED),
-    "a worker that does not end when its work is done": (building(stay=True), [], "done"),
+def test_a_pipeline_ends_when_a_worker_dies_and_leaves_no_process(capfd: pytest.CaptureFixture[str]) -> None:
+    """Nor does one whose worker does not end when its work is done. An engine goes on with a new server of workers."""
+    before, engine = children(), DirectEngine(2, [])
+    assert run(engine, building(kill=True)) == KILLED  # in the middle of a bundle
+    gc.collect()  # its traceback has references
+    assert children() <= before
+    for build in (building(), building(stay=True)):
+        assert run(engine, build) == "done"
+        assert len(children() - before) == 1  # the server stays for the next step
+    del engine
+    gc.collect()
+    assert children() <= before
+    assert "Traceback" not in capfd.readouterr().err
+
+
+# the command of a server that does not come up, and what is said
+SERVERS: dict[str, tuple[Sequence[str], str]] = {
+    "a package that is not installed": (["-P", "-m", "no_such_package"], "No module named no_such_package; "),
+    "an import that fails": (["-c", "raise ImportError('no lxml')"], "exit code 1: ImportError: no lxml; "),
+    "a worker that ends at once": (["-c", "import sys; sys.exit(0)"], "exit code 0: it wrote no message; "),
 }
 
 
-@pytest.mark.parametrize(("build", "words", "said"), RUNS.values(), ids=RUNS)
-def test_a_pipeline_ends_when_a_worker_dies_and_leaves_no_process(
-    build: Callable[[beam.Pipeline], None], words: Sequence[str], said: str, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("words", "said"), SERVERS.values(), ids=SERVERS)
+def test_a_pipeline_ends_when_no_worker_starts(
+    words: Sequence[str], said: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     before = children()
-    assert said in run_on_two(build, *([[sys.executable, *words]] if words else []))
-    gc.collect()  # of an engine that failed, its traceback has references
+    assert said in run(DirectEngine(2, [], [sys.executable, *words]), building())
+    gc.collect()
     assert children() <= before
     assert "Traceback" not in capfd.readouterr().err
 

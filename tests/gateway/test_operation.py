@@ -21,6 +21,12 @@ MAX_FORM_BYTES = 64 << 10  # stated here and not imported: a changed limit fails
 WORDS = [{"url": f"http://a.test/{n}", "text": f"word number{n}"} for n in range(3)]
 
 
+@pytest.fixture(scope="module")
+def words(tmp_path_factory):
+    """A crawl of WORDS. Tests only read it."""
+    return indexed(tmp_path_factory.mktemp("words"), WORDS)
+
+
 class Clock:
     """Stands still until it is set."""
 
@@ -130,46 +136,50 @@ def test_the_gateway_is_unwell_when_queries_fail(tmp_path, caplog):
     assert client.get("/healthz").status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("hosts", "host", "status"),
-    [
-        ([], "anything.test", 200),
-        (["search.test"], "search.test", 200),
-        (["search.test"], "search.test:8000", 200),
-        (["search.test"], "SEARCH.test", 200),
-        (["search.test"], "attacker.test", 400),
-        (["search.test"], "search.test.attacker.test", 400),
-        ([".search.test"], "my.search.test", 200),
-        ([".search.test"], "my-search.test", 400),
-        (["127.0.0.1"], "127.0.0.1:8000", 200),
-        (["[::1]"], "[::1]:8000", 200),
-    ],
-)
-def test_the_names_of_the_gateway(tmp_path, hosts, host, status):
-    client = create_app(indexed(tmp_path, WORDS), hosts=hosts).test_client()
-    assert client.get("/api/search?q=word", headers={"Host": host}).status_code == status
+# the names of the gateway, that of a request: the status
+HOSTS = [
+    ([], "anything.test", 200),
+    (["search.test"], "search.test", 200),
+    (["search.test"], "search.test:8000", 200),
+    (["search.test"], "SEARCH.test", 200),
+    (["search.test"], "attacker.test", 400),
+    (["search.test"], "search.test.attacker.test", 400),
+    ([".search.test"], "my.search.test", 200),
+    ([".search.test"], "my-search.test", 400),
+    (["127.0.0.1"], "127.0.0.1:8000", 200),
+    (["[::1]"], "[::1]:8000", 200),
+]
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({}, 200),
-        ({"Origin": "http://localhost"}, 200),
-        ({"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}, 200),
-        ({"Origin": "http://attacker.test"}, 403),
-        ({"Origin": "https://localhost"}, 403),
-        ({"Origin": "null"}, 403),
-        ({"Sec-Fetch-Site": "cross-site"}, 403),
-    ],
-)
-def test_forms_of_other_sites_are_refused(tmp_path, headers, status):
-    client = create_app(indexed(tmp_path, WORDS)).test_client()
-    assert client.post("/", data={"q": "word"}, headers=headers).status_code == status
-    assert client.get("/?q=word", headers=headers).status_code == 200  # a link from elsewhere
+def test_the_names_of_the_gateway(words):
+    def status(hosts, host):
+        client = create_app(words, hosts=hosts).test_client()
+        return client.get("/api/search?q=word", headers={"Host": host}).status_code
+
+    assert [(hosts, host, status(hosts, host)) for hosts, host, _ in HOSTS] == HOSTS
 
 
-def test_what_browsers_may_keep(tmp_path):
-    client = create_app(indexed(tmp_path, WORDS)).test_client()
+# the headers of a form: the status
+FORMS = [
+    ({}, 200),
+    ({"Origin": "http://localhost"}, 200),
+    ({"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}, 200),
+    ({"Origin": "http://attacker.test"}, 403),
+    ({"Origin": "https://localhost"}, 403),
+    ({"Origin": "null"}, 403),
+    ({"Sec-Fetch-Site": "cross-site"}, 403),
+]
+
+
+def test_forms_of_other_sites_are_refused(words):
+    client = create_app(words).test_client()
+    posted = [(headers, client.post("/", data={"q": "word"}, headers=headers).status_code) for headers, _ in FORMS]
+    assert posted == FORMS
+    assert {client.get("/?q=word", headers=headers).status_code for headers, _ in FORMS} == {200}  # a link elsewhere
+
+
+def test_what_browsers_may_keep(words):
+    client = create_app(words).test_client()
     paths = ("/?q=word", "/api/search?q=word", "/api/search", "/metrics", "/static/style.css")
     assert [client.get(path, buffered=True).headers["Cache-Control"] for path in paths] == [
         "private, max-age=60",
@@ -180,17 +190,16 @@ def test_what_browsers_may_keep(tmp_path):
     ]
 
 
-def test_the_name_and_logo_of_the_operator(tmp_path):
+def test_the_name_and_logo_of_the_operator(words, tmp_path):
     logo = tmp_path / "logo.svg"
     logo.write_text("<svg/>")
-    app = create_app(indexed(tmp_path / "crawl", WORDS), title="<b>Fish</b>", logo=logo)
-    client = app.test_client()
+    client = create_app(words, title="<b>Fish</b>", logo=logo).test_client()
     for path in ("/", "/?q=word", "/help", "/cached?url=http://a.test/0", "/missing"):
         page = client.get(path).text
         assert "&lt;b&gt;Fish&lt;/b&gt;</title>" in page and 'src="/logo"' in page and "Beamtrawl" not in page
     answer = client.get("/logo", buffered=True)
     assert (answer.text, answer.mimetype) == ("<svg/>", "image/svg+xml")
-    assert create_app(CrawlDir(str(tmp_path / "crawl"))).test_client().get("/logo").status_code == 404
+    assert create_app(words).test_client().get("/logo").status_code == 404
 
 
 def test_the_metrics_of_prometheus(tmp_path):
@@ -232,9 +241,9 @@ def test_a_query_that_fails_is_told_and_logged_and_the_others_go_on(tmp_path: Pa
     assert client.get("/api/search?q=number2").json["total"] == 1
 
 
-def test_a_client_that_asks_too_often_waits(tmp_path):
+def test_a_client_that_asks_too_often_waits(words):
     clock = Clock()
-    app = create_app(indexed(tmp_path, WORDS), rate=Rate(0.5, 2), clock=clock)
+    app = create_app(words, rate=Rate(0.5, 2), clock=clock)
     client = app.test_client()
 
     def ask(path="/api/search?q=word", address="192.0.2.1"):
@@ -250,8 +259,10 @@ def test_a_client_that_asks_too_often_waits(tmp_path):
     assert [ask().status_code for _ in range(2)] == [200, 429]
 
 
-def everything(path):
-    """An application with all that is optional, and the path of each of its endpoints by GET."""
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    """Makes applications with all that is optional, and the path of each of their endpoints by GET."""
+    path = tmp_path_factory.mktemp("everything")
     logo = path / "logo.svg"
     logo.write_text("<svg/>")
     crawl = indexed(path / "crawl", [*WORDS, {"url": "http://a.test/long", "title": "long" * 1_000, "text": "endless"}])
@@ -263,8 +274,8 @@ def everything(path):
     return app, [rule.rule.replace("<path:filename>", "style.css") for rule in rules]
 
 
-def test_every_path_is_limited_by_rate(tmp_path):
-    app, paths = everything(tmp_path)
+def test_every_path_is_limited_by_rate(everything):
+    app, paths = everything
     assert len(paths) > 10
     for path in (*paths, "/missing"):
         client = app(rate=Rate(0.5, 1), clock=Clock()).test_client()
@@ -272,8 +283,8 @@ def test_every_path_is_limited_by_rate(tmp_path):
         assert (statuses[0] < 500, statuses[1]) == (True, 429), path
 
 
-def test_every_path_bounds_forms_and_parameters(tmp_path):
-    app, paths = everything(tmp_path)
+def test_every_path_bounds_forms_and_parameters(everything):
+    app, paths = everything
     client = app().test_client()
     for path in (*paths, "/missing"):
         posted = client.post(path, data={"q": "a" * MAX_FORM_BYTES, "url": "http://a.test/"})
@@ -284,8 +295,8 @@ def test_every_path_bounds_forms_and_parameters(tmp_path):
         asked.close()
 
 
-def test_titles_are_bounded_and_help_is_on_every_page(tmp_path):
-    app, paths = everything(tmp_path)
+def test_titles_are_bounded_and_help_is_on_every_page(everything):
+    app, paths = everything
     client = app().test_client()
     long = ("/?q=endless", "/cached?url=http://a.test/long")
     for path in (*paths, "/missing", *long):
@@ -296,8 +307,8 @@ def test_titles_are_bounded_and_help_is_on_every_page(tmp_path):
     assert all("long" * 37 in client.get(path).text for path in long)
 
 
-def test_answers_say_what_else_a_client_could_do(tmp_path):
-    answer = create_app(indexed(tmp_path, WORDS)).test_client().delete("/")
+def test_answers_say_what_else_a_client_could_do(words):
+    answer = create_app(words).test_client().delete("/")
     assert (answer.status_code, set(answer.headers["Allow"].split(", "))) == (405, {"GET", "HEAD", "OPTIONS", "POST"})
 
 
@@ -310,9 +321,8 @@ def ask(authority, client, method="GET", path="/", body=None, **headers):
             return response.status
 
 
-def test_the_server_bounds_requests_and_believes_the_proxy_that_it_is_told_of(tmp_path):
-    indexed(tmp_path, WORDS)
-    with serving(tmp_path, "--rate", "0.001", "--trust-proxy", "127.0.0.1") as authority:
+def test_the_server_bounds_requests_and_believes_the_proxy_that_it_is_told_of(words):
+    with serving(words.root, "--rate", "0.001", "--trust-proxy", "127.0.0.1") as authority:
         assert [ask(authority, f"192.0.2.{client}") for client in (1, 1, 2)] == [200, 429, 200]
         form = {"Content-Type": "application/x-www-form-urlencoded"}
         assert ask(authority, "192.0.2.3", "POST", body="q=" + "a" * 100_000, **form) == 413
@@ -320,7 +330,6 @@ def test_the_server_bounds_requests_and_believes_the_proxy_that_it_is_told_of(tm
         assert ask(authority, "192.0.2.5") == 200
 
 
-def test_no_client_chooses_its_own_address(tmp_path):
-    indexed(tmp_path, WORDS)
-    with serving(tmp_path, "--rate", "0.001") as authority:
+def test_no_client_chooses_its_own_address(words):
+    with serving(words.root, "--rate", "0.001") as authority:
         assert [ask(authority, f"192.0.2.{client}") for client in (1, 2)] == [200, 429]

@@ -2,12 +2,12 @@
 
 import doctest
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.search.gateway import rate_limits
 from beamtrawl.search.gateway.rate_limits import Bucket, Rate, RateLimiter, take
+from tests.support.tables import each_row
 
 # Stated here and not imported: a changed limit fails a test.
 MAX_CLIENTS = 10_000
@@ -49,7 +49,7 @@ CLIENTS = {
 }
 
 
-@pytest.mark.parametrize(("first", "second", "is_one"), CLIENTS.values(), ids=CLIENTS)
+@each_row(CLIENTS)
 def test_who_is_one_client(first, second, is_one):
     limiter = RateLimiter(Rate(1, 1))
     assert limiter.wait(first, 0.0) == 0

@@ -10,6 +10,7 @@ import pytest
 from beamtrawl.transforms.http.body_buffer import OWN_BYTES, BodyBuffer, BodyMemory
 from beamtrawl.transforms.http.errors import RequestError
 from beamtrawl.transforms.outcomes import Outcome
+from tests.support.tables import each_row
 
 PART = 65_536
 
@@ -37,7 +38,7 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize(("reading", "sizes"), BODIES.values(), ids=BODIES)
+@each_row(BODIES)
 def test_a_body_comes_back_as_it_was(reading: int, sizes: tuple[int, ...]) -> None:
     memory = BodyMemory(reading, 4 * PART)
     buffer = filled(memory, *sizes)

@@ -13,6 +13,7 @@ from tests.support import office
 from tests.support.conformance import cases
 from tests.support.crawls import crawl, rows
 from tests.support.files import pdf
+from tests.support.tables import each_row
 from tests.support.web import Answer, Web, html
 
 
@@ -60,7 +61,7 @@ FILES = {
 DECLARED = ["text/html", "text/html; charset=utf-8", "text/plain", "application/xhtml+xml"]
 
 
-@pytest.mark.parametrize(("body", "expected"), FILES.values(), ids=FILES)
+@each_row(FILES)
 def test_a_file_is_known_by_its_bytes(body: bytes, expected: str) -> None:
     assert {media_type(declared, body) for declared in DECLARED} == {expected}
 
@@ -86,7 +87,7 @@ ZIPS = {
 }
 
 
-@pytest.mark.parametrize(("body", "expected"), ZIPS.values(), ids=ZIPS)
+@each_row(ZIPS)
 def test_office_files_and_books_are_known_by_their_entries(body: bytes, expected: str | None) -> None:
     assert {media_type(declared, body) for declared in (None, OTHER, "text/html")} == {expected or OTHER}
     assert media_type("application/zip", body) == (expected or "application/zip")

@@ -6,6 +6,7 @@ import pytest
 
 from beamtrawl.transforms.http.reply import Reply, header, outcome, redirect_target, retry_after, wanted
 from beamtrawl.transforms.outcomes import Outcome
+from tests.support.tables import each_row
 
 AT = "http://a.test/dir/page"
 TO = [("Location", "/there")]
@@ -93,7 +94,7 @@ TYPES = {
 }
 
 
-@pytest.mark.parametrize(("declared", "read"), TYPES.values(), ids=TYPES)
+@each_row(TYPES)
 def test_only_types_that_become_documents_are_read(declared, read):
     headers = [] if declared is None else [("content-TYPE", declared)]
     assert wanted(AT, headers, {"text/html", "application/xhtml+xml", "text/plain"}) is read
@@ -117,7 +118,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize(("declared", "disposition", "path", "read"), FILES.values(), ids=FILES)
+@each_row(FILES)
 def test_a_file_of_any_type_is_what_its_name_says(declared, disposition, path, read):
     headers = [("Content-Type", declared), *([("Content-Disposition", disposition)] if disposition else [])]
     assert wanted(f"http://a.test{path}", headers, {PDF, "text/markdown"}) is read
@@ -150,7 +151,7 @@ LOCATIONS = {
 }
 
 
-@pytest.mark.parametrize(("location", "target"), LOCATIONS.values(), ids=LOCATIONS)
+@each_row(LOCATIONS)
 def test_where_a_redirect_leads(location, target):
     assert redirect_target(AT, Reply(302, [("Location", location)])) == target
 
@@ -204,7 +205,7 @@ RETRIES = {
 }
 
 
-@pytest.mark.parametrize(("value", "date", "seconds"), RETRIES.values(), ids=RETRIES)
+@each_row(RETRIES)
 def test_how_long_a_server_wants_to_be_left_alone(value, date, seconds):
     headers = [("retry-AFTER", value)] + ([("Date", date)] if date else [])
     found = retry_after(headers, NOW)

@@ -7,6 +7,7 @@ import pytest
 from beamtrawl.transforms.http.content_coding import Decoder
 from beamtrawl.transforms.http.request_headers import Identity, basic, own_headers
 from beamtrawl.transforms.settings import Fetch, Robot
+from tests.support.tables import each_row
 
 VERSION = version("beamtrawl")
 ME = Robot("Mybot", "me@example.org", "https://example.org/bot")
@@ -37,7 +38,7 @@ ROBOTS = {
 }
 
 
-@pytest.mark.parametrize(("robot", "agent", "token", "complete"), ROBOTS.values(), ids=ROBOTS)
+@each_row(ROBOTS)
 def test_a_robot_is_named_with_its_version_and_page(robot, agent, token, complete):
     identity = Identity.of(robot)
     assert (identity.user_agent, identity.token, identity.complete) == (agent, token, complete)
@@ -64,7 +65,7 @@ SENT = {
 ALWAYS = {"User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "From"}
 
 
-@pytest.mark.parametrize(("arguments", "expected"), SENT.values(), ids=SENT)
+@each_row(SENT)
 def test_what_is_sent_with_a_request(arguments, expected):
     headers = Identity.of(ME).headers(*arguments)
     assert headers["From"] == "me@example.org"
@@ -104,7 +105,7 @@ CREDENTIALS = {
 }
 
 
-@pytest.mark.parametrize(("url", "secret"), CREDENTIALS.values(), ids=CREDENTIALS)
+@each_row(CREDENTIALS)
 def test_credentials_go_to_their_own_host_only(url, secret):
     found = own_headers(Fetch(credentials=OURS), url)
     assert found == ({"Authorization": basic(secret)} if secret else {})

@@ -17,6 +17,7 @@ from beamtrawl.transforms.http.content_coding import zstd
 from beamtrawl.transforms.http.errors import RequestError
 from beamtrawl.transforms.http.response_body import Pace, read_body
 from beamtrawl.transforms.outcomes import Outcome
+from tests.support.tables import each_row
 
 LIMIT = 1000
 PAGE = b"<p>herring" * 10
@@ -234,7 +235,7 @@ CUT = {
 }
 
 
-@pytest.mark.parametrize(("encoding", "pieces", "data", "truncated", "end"), CUT.values(), ids=CUT)
+@each_row(CUT)
 def test_what_is_kept_of_a_body_that_does_not_end_well(
     encoding: str, pieces: list[bytes | RequestError], data: bytes, truncated: bool, end: Outcome | None
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from beamtrawl.transforms.http.errors import RequestError
 from beamtrawl.transforms.http.response_head import Framing, Head, framing, read_head
 from beamtrawl.transforms.outcomes import Outcome
+from tests.support.tables import each_row
 
 BAD, LONG = Outcome.BAD_RESPONSE, Outcome.TOO_LONG
 LIMIT = 1000
@@ -31,7 +32,7 @@ FIELDS = {
 }
 
 
-@pytest.mark.parametrize(("lines", "fields"), FIELDS.values(), ids=FIELDS)
+@each_row(FIELDS)
 def test_the_headers_of_a_head(lines: bytes, fields: list[tuple[str, str]]) -> None:
     stream = io.BytesIO(b"HTTP/1.1 200 OK\r\n" + lines + b"\r\nbody")
     assert read_head(stream.readline, LIMIT) == Head(200, 11, fields)
@@ -102,7 +103,7 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize(("data", "expected", "limit"), ENDS.values(), ids=ENDS)
+@each_row(ENDS)
 def test_a_head_ends_within_its_limits(data: bytes, expected: int | Outcome, limit: int) -> None:
     found: int | Outcome
     try:
@@ -144,7 +145,7 @@ FRAMINGS = {
 }
 
 
-@pytest.mark.parametrize(("status", "version", "lines", "expected"), FRAMINGS.values(), ids=FRAMINGS)
+@each_row(FRAMINGS)
 def test_where_a_body_ends(status: int, version: int, lines: list[str], expected: Framing | Outcome) -> None:
     fields = [(name, value.strip()) for name, _, value in (line.partition(":") for line in lines)]
     found: Framing | Outcome

@@ -14,6 +14,7 @@ from beamtrawl.transforms.settings import Settings, render
 from beamtrawl.transforms.tables.table_files import TableFile
 from tests.support.command_line import beamtrawl, failure
 from tests.support.corpus import commit
+from tests.support.tables import each_row
 
 # Stated here and not imported: a changed limit fails a test.
 FAN_IN = 10
@@ -48,7 +49,7 @@ TIERS = {
 }
 
 
-@pytest.mark.parametrize(("segments", "groups"), TIERS.values(), ids=TIERS)
+@each_row(TIERS)
 def test_which_segments_are_merged_by_themselves(segments, groups):
     assert full_tiers(segments) == [list(group) for group in groups]
 
@@ -193,7 +194,7 @@ LOADS = {
 }
 
 
-@pytest.mark.parametrize(("groups", "documents", "expected"), LOADS.values(), ids=LOADS)
+@each_row(LOADS)
 def test_what_merging_takes(groups, documents, expected):
     files = [[TableFile("index_file", "x", 0, size, {}) for size in sizes] for sizes in groups]
     pieces, held, kept, _ = load_of(files, documents)

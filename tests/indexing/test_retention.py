@@ -2,10 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from beamtrawl.transforms.directory.crawl_dir import Manifest, iso
 from beamtrawl.transforms.indexing.retention import unread_folders
+from tests.support.tables import each_row
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -36,7 +35,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("rounds", "hour", "expected"), CASES.values(), ids=CASES)
+@each_row(CASES)
 def test_folders(rounds: int, hour: int, expected: list[str]) -> None:
     assert unread_folders(CRAWL, rounds, START + timedelta(hours=hour)) == expected
 

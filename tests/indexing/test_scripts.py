@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.transforms.indexing.analysis import MAX_TERM_LENGTH, clusters, is_unspaced, tokens
+from tests.support.tables import each_row
 
 LINES = (Path(__file__).parents[2] / "docs" / "scripts.md").read_text(encoding="utf-8").splitlines()
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in LINES if line.count("|") == 5][2:12]
@@ -29,7 +30,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize(("part", "times"), HOSTILE.values(), ids=HOSTILE)
+@each_row(HOSTILE)
 def test_hostile_runs_take_linear_time_and_have_short_terms(part, times):
     began = time.process_time()
     found = tokens(part * times)

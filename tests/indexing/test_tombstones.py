@@ -4,7 +4,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pyarrow as pa
-import pytest
 
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
@@ -13,6 +12,7 @@ from beamtrawl.transforms.indexing.tombstones import alive, removals_of_visits, 
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.tables.schemas import KEY, TOMBSTONES
 from tests.support.crawls import crawl, rows
+from tests.support.tables import each_row
 from tests.support.web import Answer, Web, html, redirect, status
 
 DIGEST = b"d" * 16
@@ -43,7 +43,7 @@ VISITS = {
 }
 
 
-@pytest.mark.parametrize(("outcome", "more", "reason"), VISITS.values(), ids=VISITS)
+@each_row(VISITS)
 def test_what_a_visit_means_for_older_versions(outcome: Outcome, more: dict, reason: str | None) -> None:
     facts = pa.Table.from_pylist([{"url_key": key(1), "outcome": outcome.value} | more], schema=FACTS)
     assert removals_of_visits(facts).to_pylist() == ([{"url_key": key(1), "reason": reason}] if reason else [])

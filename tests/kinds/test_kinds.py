@@ -18,6 +18,7 @@ from beamtrawl.transforms.parsing.source import Source
 from beamtrawl.transforms.plugins import PluginError
 from beamtrawl.transforms.sections.section import place
 from tests.support.files import pdf, pdf_of, png
+from tests.support.tables import each_row
 
 # Stated here and not imported: a changed limit fails a test.
 MAX_LINKS = 20_000
@@ -202,7 +203,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize(("body", "content_type", "title", "text", "facts"), OTHERS.values(), ids=OTHERS)
+@each_row(OTHERS)
 def test_other_kinds(body, content_type, title, text, facts):
     page = parse(body, content_type)
     assert (page.title, page.text, page.facts) == (title, text, facts)
@@ -218,7 +219,7 @@ FAILURES = {
 }
 
 
-@pytest.mark.parametrize(("body", "content_type", "error"), FAILURES.values(), ids=FAILURES)
+@each_row(FAILURES)
 def test_what_is_not_what_it_says_is_a_failed_document(body, content_type, error):
     page = parse(body, content_type)
     assert error_of(page).startswith(error)
@@ -245,7 +246,7 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize(("body", "size"), SIZES.values(), ids=SIZES)
+@each_row(SIZES)
 def test_images_have_a_size(body, size):
     assert read_size(body) == size
 

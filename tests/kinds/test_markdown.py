@@ -10,6 +10,7 @@ from beamtrawl.transforms.parsing import front_matter
 from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.parsing.robots_meta import Directives
 from beamtrawl.transforms.parsing.source import Source
+from tests.support.tables import each_row
 
 URL = "http://a.test/dir/file.md"
 
@@ -105,7 +106,7 @@ TYPES = {
 }
 
 
-@pytest.mark.parametrize(("content_type", "url", "body", "kinds", "expected"), TYPES.values(), ids=TYPES)
+@each_row(TYPES)
 def test_what_is_markdown(content_type, url, body, kinds, expected):
     page = parse(body, content_type, url, kinds)
     assert (page and page.media_type) == expected
@@ -131,7 +132,7 @@ FRONT = {
 }
 
 
-@pytest.mark.parametrize(("text", "fields", "rest"), FRONT.values(), ids=FRONT)
+@each_row(FRONT)
 def test_front_matter(text, fields, rest):
     assert front_matter.split(text) == (fields, rest)
 

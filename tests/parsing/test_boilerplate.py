@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from beamtrawl.transforms.parsing.boilerplate import FEWEST_PAGES, LONG_LIST, without_boilerplate
 from beamtrawl.transforms.parsing.html_page import parse_page
 from tests.support.content import score
+from tests.support.tables import each_row
 
 TREE = [f"Chapter {number}: {word}" for number in range(40) for word in ("tides", "boats", "nets")]
 """The table of contents of a manual."""
@@ -48,7 +49,7 @@ AROUND = {
 }
 
 
-@pytest.mark.parametrize(("before", "after"), AROUND.values(), ids=AROUND)
+@each_row(AROUND)
 def test_what_most_pages_have_goes(before, after):
     pages = [parsed(f"http://a.test/{n}.html", html(before(n), own(n), after(n))) for n in range(10)]
     for number, lines in enumerate(texts(pages)):

@@ -14,6 +14,7 @@ from beamtrawl.transforms.http.reply import content_type
 from beamtrawl.transforms.kinds.image import Image
 from beamtrawl.transforms.parsing import charsets
 from tests.support.conformance import cases
+from tests.support.tables import each_row
 
 
 @pytest.mark.parametrize("row", cases("charset", "html_sniff"))
@@ -80,7 +81,7 @@ DECODED = {
 }
 
 
-@pytest.mark.parametrize(("body", "http", "is_html", "text", "charset"), DECODED.values(), ids=DECODED)
+@each_row(DECODED)
 def test_decode(body, http, is_html, text, charset):
     assert charsets.decode(body, http, is_html) == (text, charset)
 

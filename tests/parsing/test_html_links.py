@@ -9,6 +9,7 @@ from beamtrawl.transforms import urls
 from beamtrawl.transforms.parsing import html_links, html_tree
 from beamtrawl.transforms.parsing.html_page import FOLLOWED_KINDS, Link, followed, parse_page
 from tests.support.conformance import cases
+from tests.support.tables import each_row
 
 URL = "http://a.org/dir/page.html"
 A, B = "http://a.org/dir/a", "http://a.org/dir/b"
@@ -83,7 +84,7 @@ LINKS = {
 }
 
 
-@pytest.mark.parametrize(("html", "links"), LINKS.values(), ids=LINKS)
+@each_row(LINKS)
 def test_links(html, links):
     parsed = parse_page(html.encode(), URL, "text/html", [], "")
     assert parsed is not None
@@ -175,7 +176,7 @@ FRAGMENTS = {
 }
 
 
-@pytest.mark.parametrize(("html", "expected"), FRAGMENTS.values(), ids=FRAGMENTS)
+@each_row(FRAGMENTS)
 def test_fragments_of_links(html, expected):
     parsed = parse_page(html.encode(), URL, "text/html", [], "")
     assert {link.url: dict(link.fragments) for link in parsed.links if link.fragments} == expected

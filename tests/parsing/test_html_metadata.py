@@ -9,6 +9,7 @@ import pytest
 from beamtrawl.transforms.parsing import html_metadata, robots_meta
 from beamtrawl.transforms.parsing.html_page import Page, parse_page
 from beamtrawl.transforms.parsing.robots_meta import Directives
+from tests.support.tables import each_row
 
 URL = "http://a.org/dir/page.html"
 
@@ -54,7 +55,7 @@ FACTS = {
 }
 
 
-@pytest.mark.parametrize(("html", "field", "value"), FACTS.values(), ids=FACTS)
+@each_row(FACTS)
 def test_facts(html, field, value):
     assert getattr(page(html), field) == value
 
@@ -93,7 +94,7 @@ DATES = {
 }
 
 
-@pytest.mark.parametrize(("html", "moment"), DATES.values(), ids=DATES)
+@each_row(DATES)
 def test_published_at(html, moment):
     assert page(html).published_at == moment
 
@@ -149,7 +150,7 @@ DIRECTIVES = {
 }
 
 
-@pytest.mark.parametrize(("html", "headers", "expected"), DIRECTIVES.values(), ids=DIRECTIVES)
+@each_row(DIRECTIVES)
 def test_directives(html, headers, expected):
     parsed = page(html, headers=headers)
     found = (parsed.noindex, parsed.nofollow, parsed.noarchive, parsed.max_snippet, parsed.unavailable_after)

@@ -12,6 +12,7 @@ from beamtrawl.transforms import urls
 from beamtrawl.transforms.parsing import html_page, main_text
 from beamtrawl.transforms.parsing.html_page import Page, parse_page
 from tests.support.sample_pages import DOCUMENTATION, PAGES, real_pages
+from tests.support.tables import each_row
 
 URL = "http://a.org/dir/page.html"
 
@@ -72,7 +73,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize(("html", "text"), TEXTS.values(), ids=TEXTS)
+@each_row(TEXTS)
 def test_text(html, text):
     assert page(html).text == text
 
@@ -92,7 +93,7 @@ NOSNIPPET = {
 }
 
 
-@pytest.mark.parametrize(("html", "passages"), NOSNIPPET.values(), ids=NOSNIPPET)
+@each_row(NOSNIPPET)
 def test_passages_that_no_snippet_may_contain(html, passages):
     parsed = page(html)
     assert parsed.text == page(html.replace(" data-nosnippet", "")).text
@@ -183,7 +184,7 @@ TRUNCATED = {
 }
 
 
-@pytest.mark.parametrize(("html", "truncated"), TRUNCATED.values(), ids=TRUNCATED)
+@each_row(TRUNCATED)
 def test_a_page_that_was_not_read_to_its_end_says_why(html, truncated):
     assert page(html).truncated == truncated
 

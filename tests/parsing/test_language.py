@@ -2,11 +2,10 @@
 
 import doctest
 
-import pytest
-
 from beamtrawl.transforms.parsing import language as language_module
 from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.parsing.language import choose_language
+from tests.support.tables import each_row
 
 ENGLISH = "This is a text in a language that nobody has declared, so that it has to be told by its words alone. "
 GERMAN = "Das ist ein Text in einer Sprache, die niemand angegeben hat, so dass man sie an den Wörtern erkennen muss. "
@@ -43,7 +42,7 @@ LANGUAGES = {
 }
 
 
-@pytest.mark.parametrize(("stated", "text", "language"), LANGUAGES.values(), ids=LANGUAGES)
+@each_row(LANGUAGES)
 def test_language(stated, text, language):
     assert choose_language(stated, text) == language
 
@@ -58,7 +57,7 @@ STATED = {
 }
 
 
-@pytest.mark.parametrize(("html", "language"), STATED.values(), ids=STATED)
+@each_row(STATED)
 def test_where_a_language_is_stated(html, language):
     page = parse_page(html.encode(), "http://a.org/", "text/html", [("Content-Language", "de")], "reader")
     assert page is not None

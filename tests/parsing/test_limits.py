@@ -7,6 +7,7 @@ from beamtrawl.transforms.parsing.charsets import decode
 from beamtrawl.transforms.parsing.html_metadata import parse_date
 from beamtrawl.transforms.parsing.html_page import Page, parse_page
 from beamtrawl.transforms.parsing.language import choose_language
+from tests.support.tables import each_row
 
 URL = "http://a.test/page"
 GERMAN = "Das ist ein Text in einer Sprache, die niemand angegeben hat, so dass man sie an den Wörtern erkennen muss. "
@@ -83,7 +84,7 @@ GUESSES = {
 }
 
 
-@pytest.mark.parametrize(("text", "stated", "language"), GUESSES.values(), ids=GUESSES)
+@each_row(GUESSES)
 def test_a_guess_counts_from_a_half_on_and_against_what_is_stated_from_nine_tenths_on(text, stated, language):
     assert choose_language(stated, text) == language
 

@@ -1,10 +1,9 @@
 """Rules of `[[extract]]` and `[[main]]`: the facts and the main text of pages."""
 
-import pytest
-
 from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.parsing.page_rules import page_rules
 from beamtrawl.transforms.settings import Extract, MainText
+from tests.support.tables import each_row
 
 URL = "http://a.test/shop/17/boots"
 PAGE = """<title>Boots</title><body><div class="top">Our shop sells boots of every size.</div>
@@ -49,7 +48,7 @@ FACTS = {
 }
 
 
-@pytest.mark.parametrize(("rules", "facts"), FACTS.values(), ids=FACTS)
+@each_row(FACTS)
 def test_facts(rules, facts):
     assert page(rules).facts == facts
 
@@ -125,7 +124,7 @@ MAIN = {
 }
 
 
-@pytest.mark.parametrize(("rule", "lines", "headings"), MAIN.values(), ids=MAIN)
+@each_row(MAIN)
 def test_the_main_text(rule, lines, headings):
     found = page([], [rule])
     assert found.text.split("\n") == lines

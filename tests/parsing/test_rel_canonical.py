@@ -3,7 +3,6 @@
 import doctest
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from beamtrawl.transforms.http.link_header import parse_link
 from beamtrawl.transforms.parsing.rel_canonical import Ignored, declared, header_links, judge
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.crawls import crawl, rows
+from tests.support.tables import each_row
 from tests.support.web import Answer, Web, html, status
 
 # Stated here and not imported: a changed limit fails a test.
@@ -35,7 +35,7 @@ HEADERS = {
 }
 
 
-@pytest.mark.parametrize(("value", "links"), HEADERS.values(), ids=HEADERS)
+@each_row(HEADERS)
 def test_links_in_a_header(value: str, links: list[tuple[str, set[str]]]) -> None:
     assert [(link.target, set(link.relations)) for link in parse_link(value)] == links
 
@@ -65,7 +65,7 @@ DECLARED = {
 }
 
 
-@pytest.mark.parametrize(("in_page", "in_header", "expected"), DECLARED.values(), ids=DECLARED)
+@each_row(DECLARED)
 def test_what_a_page_names(in_page: str | None, in_header: str | None, expected: tuple[str, str]) -> None:
     headers = [("Link", f"<{in_header}>; rel=canonical")] if in_header else []
     assert declared(URL, in_page, headers) == expected
@@ -124,7 +124,7 @@ JUDGED = {
 }
 
 
-@pytest.mark.parametrize(("pages", "dead", "ignored", "joined"), JUDGED.values(), ids=JUDGED)
+@each_row(JUDGED)
 def test_canonical_links_are_believed_where_contents_agree(pages, dead, ignored, joined):
     def key(name):
         return url_key(f"http://a.test/{name}")

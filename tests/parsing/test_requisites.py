@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from beamtrawl.transforms.parsing import css
 from beamtrawl.transforms.parsing.requisites import of_page, of_stylesheet
+from tests.support.tables import each_row
 
 # a stylesheet: the references in it; those of @import have an @
 STYLES = {
@@ -32,7 +33,7 @@ STYLES = {
 }
 
 
-@pytest.mark.parametrize(("text", "found"), STYLES.values(), ids=STYLES)
+@each_row(STYLES)
 def test_the_references_of_css(text: str, found: list[str]) -> None:
     assert ["@" * is_import + reference for reference, is_import in css.references(text)] == found
 
@@ -60,7 +61,7 @@ STYLESHEETS = {
 }
 
 
-@pytest.mark.parametrize(("type_", "body", "found"), STYLESHEETS.values(), ids=STYLESHEETS)
+@each_row(STYLESHEETS)
 def test_the_requisites_of_a_stylesheet(type_: str | None, body: bytes, found: list[str]) -> None:
     assert [url for url, _ in of_stylesheet(body, "http://a.test/c/s.css", type_)] == found
 
@@ -88,7 +89,7 @@ PAGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("html", "found"), PAGES.values(), ids=PAGES)
+@each_row(PAGES)
 def test_the_requisites_of_a_page(html: str, found: list[str]) -> None:
     requisites = of_page(html.encode(), "http://a.test/d/p", "text/html; charset=utf-8")
     assert ["@" * is_stylesheet + url.removeprefix("http://a.test") for url, is_stylesheet in requisites] == found

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from beamtrawl.transforms.parsing import spam
 from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.parsing.spam import Quality
+from tests.support.tables import each_row
 
 PROSE = (
     "The ferry to the island leaves from the northern pier at nine, and takes about an hour if the sea is calm. Bring "
@@ -72,7 +73,7 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize(("html", "reasons"), PAGES.values(), ids=PAGES)
+@each_row(PAGES)
 def test_reasons(html, reasons):
     found = judged(html)
     assert found.reasons == reasons

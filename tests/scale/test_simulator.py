@@ -9,6 +9,7 @@ from beamtrawl.transforms.outcomes import Outcome
 from benchmarks.scale import line_of, scale
 from benchmarks.simulated_worker import Host, Machine, Worker, World, hosts_of, reply_of, sizes
 from tests.support.crawls import settings
+from tests.support.tables import each_row
 
 POLITE = {"politeness__delay": 1.0, "politeness__response_factor": 1.0, "politeness__backoff": 2.0}
 
@@ -77,7 +78,7 @@ ROUNDS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("hosts", "changes", "ends", "seconds"), ROUNDS.values(), ids=ROUNDS)
+@each_row(ROUNDS)
 def test_a_round(hosts: list[Host], changes: dict[str, object], ends: dict[str, int], seconds: float) -> None:
     done = worker(hosts, **changes).run()
     assert {name: count for name, count in done.ends.items() if count} == ends
@@ -103,7 +104,7 @@ def test_a_failing_page_is_tried_as_often_as_the_settings_say() -> None:
 
 
 # what bounds a worker: hosts, machine, settings, pages a second
-HOSTS = [Host(f"h{number}.test", 20, "healthy", 0.5) for number in range(400)]
+HOSTS = [Host(f"h{number}.test", 20, "healthy", 0.5) for number in range(120)]
 BOUNDS = {
     "cpu": (Machine(fetch_cpu=0.02, update_cpu=0.0), {"fetch__connections": 400}, 50.0),
     "line": (Machine(fetch_cpu=0.0, line=8 * 185_000 * 20.0, update_cpu=0.0), {"fetch__connections": 400}, 20.0),

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from beamtrawl.search.index.copies import find_copies
+from tests.support.tables import each_row
 
 
 def facts(*rows: tuple[str, str | None]) -> pa.Table:
@@ -28,7 +28,7 @@ CASES: dict[str, tuple[list[pa.Table], list[float], list[int], list[int]]] = {
 }
 
 
-@pytest.mark.parametrize(("segments", "scores", "missing", "others"), CASES.values(), ids=CASES)
+@each_row(CASES)
 def test_one_document_of_a_content_is_left(
     segments: list[pa.Table], scores: list[float], missing: list[int], others: list[int]
 ) -> None:

@@ -10,6 +10,7 @@ from beamtrawl.search.results.host_grouping import by_host
 from beamtrawl.search.results.snippets import searchable, snippet
 from beamtrawl.search.searcher import Index
 from tests.support.corpus import indexed
+from tests.support.tables import each_row
 
 
 def test_a_query_has_512_parts_and_the_rest_is_left_out():
@@ -41,7 +42,7 @@ SUGGESTIONS = {
 }
 
 
-@pytest.mark.parametrize(("word", "suggestion"), SUGGESTIONS.values(), ids=SUGGESTIONS)
+@each_row(SUGGESTIONS)
 def test_a_long_word_may_have_two_errors_and_a_short_one_none(word, suggestion):
     words = Dictionary([pa.table({"term": ["signal", "lanterns", "fog"], "df": [1, 1, 1]})])
     assert words.near(word) == suggestion
@@ -73,7 +74,7 @@ TURNS = {  # hosts and scores from the best on, the order with two of a host in 
 }
 
 
-@pytest.mark.parametrize(("hosts", "scores", "order"), TURNS.values(), ids=TURNS)
+@each_row(TURNS)
 def test_a_host_gives_way_to_hits_of_others_that_are_near_in_score(hosts, scores, order):
     assert "".join(hosts[place] for place in by_host(hosts, scores, 2)) == order
 
@@ -140,7 +141,7 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize(("place", "others", "is_shown"), PLACES.values(), ids=PLACES)
+@each_row(PLACES)
 def test_a_word_is_shown_from_far_below_in_a_text_that_begins_without_it(place, others, is_shown):
     forms = {"match": "match"} | {form: form for form in ["aa", "bb", "cc", "dd"][:others]}
     assert shows(filled((place, "match")), forms, "[match]") is is_shown
@@ -165,7 +166,7 @@ FAR_BELOW = {
 }
 
 
-@pytest.mark.parametrize(("words_at", "shown"), FAR_BELOW.values(), ids=FAR_BELOW)
+@each_row(FAR_BELOW)
 def test_the_rest_of_a_long_text_is_searched_for_words_that_its_beginning_lacks(words_at, shown):
     assert shows(filled(*words_at), {word: word for word in ("red", "__fish__", "fish", "fog")}, shown)
 

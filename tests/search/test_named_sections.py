@@ -10,6 +10,7 @@ from beamtrawl.search.results.named_sections import named_section
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.sections.section import Section
 from tests.support.corpus import indexed
+from tests.support.tables import each_row
 
 TEXT = "Settings\nDATABASES\nhow to connect\narg(a, b)\narg(a)\nhandle()\nhandle()"
 IDS = {"Settings": "", "DATABASES": "std-databases", "arg(a, b)": "arg-2", "arg(a)": "arg"}
@@ -29,7 +30,7 @@ QUERIES = {
 }
 
 
-@pytest.mark.parametrize(("words", "title", "least", "expected"), QUERIES.values(), ids=QUERIES)
+@each_row(QUERIES)
 def test_named_sections(words, title, least, expected):
     found = named_section(LISTED, TEXT, prepared({word: word for word in words}), title, least)
     assert (found and found.id) == expected

@@ -11,6 +11,7 @@ from beamtrawl.search.results import render
 from beamtrawl.search.results.render import bounded, is_web_url, readable
 from beamtrawl.search.results.snippets import marked
 from beamtrawl.transforms.indexing.analysis import tokens
+from tests.support.tables import each_row
 
 
 def test_examples():
@@ -30,7 +31,7 @@ READABLE = {
 }
 
 
-@pytest.mark.parametrize(("url", "shown"), READABLE.values(), ids=READABLE)
+@each_row(READABLE)
 def test_urls_are_readable_and_hide_nothing(url, shown):
     assert readable(url) == shown
 
@@ -64,7 +65,7 @@ MARKED = {
 }
 
 
-@pytest.mark.parametrize(("text", "forms", "found"), MARKED.values(), ids=MARKED)
+@each_row(MARKED)
 def test_words_are_marked_in_a_text(text, forms, found):
     assert [piece for piece, is_match in marked(text, {form: form for form in forms}) if is_match] == found
 

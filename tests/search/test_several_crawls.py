@@ -48,9 +48,27 @@ QUERIES = [
 ]
 
 
+def both_in(folder: Path) -> dict[str, CrawlDir]:
+    return {"fish": indexed(folder / "fish", FISH), "ships": indexed(folder / "ships", SHIPS)}
+
+
+@pytest.fixture(scope="module")
+def crawls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CrawlDir]:
+    """Two crawls, which tests only read."""
+    return both_in(tmp_path_factory.mktemp("crawls"))
+
+
 @pytest.fixture
-def crawls(tmp_path: Path) -> dict[str, CrawlDir]:
-    return {"fish": indexed(tmp_path / "fish", FISH), "ships": indexed(tmp_path / "ships", SHIPS)}
+def own(tmp_path: Path) -> dict[str, CrawlDir]:
+    """The same, for a test that changes them."""
+    return both_in(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def versions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CrawlDir]:
+    """Two crawls with a page: OLD in a, NEW in b."""
+    folder = tmp_path_factory.mktemp("versions")
+    return {"a": indexed(folder / "a", [OLD]), "b": indexed(folder / "b", [NEW])}
 
 
 def shown(results: Results) -> list[tuple[str, float, str]]:
@@ -61,12 +79,12 @@ def urls(index: Index, query: str) -> list[str]:
     return [hit.url for hit in index.search(query).hits]
 
 
-@pytest.mark.parametrize("query", QUERIES)
-def test_the_hits_are_those_of_one_crawl_of_both(crawls: dict[str, CrawlDir], tmp_path: Path, query: str) -> None:
-    both = Index.open(indexed(tmp_path / "both", FISH + SHIPS)).search(query)
-    several = Index.open(crawls).search(query)
-    assert shown(several) == shown(both)
-    assert (several.total, several.suggestion) == (both.total, both.suggestion)
+def test_the_hits_are_those_of_one_crawl_of_both(crawls: dict[str, CrawlDir], tmp_path: Path) -> None:
+    one, two = Index.open(indexed(tmp_path, FISH + SHIPS)), Index.open(crawls)
+    for query in QUERIES:
+        both, several = one.search(query), two.search(query)
+        assert shown(several) == shown(both), query
+        assert (several.total, several.suggestion) == (both.total, both.suggestion), query
 
 
 def test_hits_and_facets_name_the_crawl(crawls: dict[str, CrawlDir]) -> None:
@@ -129,10 +147,9 @@ VERSIONS = {
 @pytest.mark.parametrize("order", [["a", "b"], ["b", "a"]], ids=str)
 @pytest.mark.parametrize(("query", "titles"), VERSIONS.values(), ids=VERSIONS)
 def test_of_a_url_in_two_crawls_the_newest_counts(
-    tmp_path: Path, order: list[str], query: str, titles: list[str]
+    versions: dict[str, CrawlDir], order: list[str], query: str, titles: list[str]
 ) -> None:
-    made = {"a": indexed(tmp_path / "a", [OLD]), "b": indexed(tmp_path / "b", [NEW])}
-    index = Index.open({name: made[name] for name in order})
+    index = Index.open({name: versions[name] for name in order})
     assert [hit.title for hit in index.search(query).hits] == titles
     stored = [index.stored(PAGE), index.stored(PAGE, crawl="a"), index.stored(PAGE, crawl="c")]
     assert [found and found.title for found in stored] == ["New", "Old", None]
@@ -154,10 +171,10 @@ def test_a_block_holds_for_its_own_crawl(tmp_path: Path) -> None:
     assert Index.open(crawls).search("seen").total == 0
 
 
-def test_pages_follow_each_other_while_a_crawl_goes_on(crawls: dict[str, CrawlDir]) -> None:
-    latest = LatestIndex(crawls, iter(range(100)).__next__, start=lambda call: None)
+def test_pages_follow_each_other_while_a_crawl_goes_on(own: dict[str, CrawlDir]) -> None:
+    latest = LatestIndex(own, iter(range(100)).__next__, start=lambda call: None)
     first = latest.ask(lambda index: index.search("herring", 1))
-    commit(crawls["ships"], 2, [{"url": "http://ships.test/new", "title": "Herring", "text": "herring " * 9}])
+    commit(own["ships"], 2, [{"url": "http://ships.test/new", "title": "Herring", "text": "herring " * 9}])
     assert latest.ask(lambda index: index.search("herring")).total == 4
     as_of = packed([1, 1])
     second = latest.ask_as_of(as_of, lambda index: index.search("herring", 9, after=first.next))
@@ -169,15 +186,15 @@ def test_rounds_as_one_number() -> None:
     assert unpacked(packed([5, 0, 70_000]), 3) == [5, 0, 70_000]
 
 
-def test_a_crawl_that_vanishes_is_left_out_with_a_note(crawls: dict[str, CrawlDir]) -> None:
-    latest = LatestIndex(crawls, iter(range(100)).__next__, start=lambda call: None)
+def test_a_crawl_that_vanishes_is_left_out_with_a_note(own: dict[str, CrawlDir]) -> None:
+    latest = LatestIndex(own, iter(range(100)).__next__, start=lambda call: None)
     assert latest.get().search("herring").total == 3
-    Path(crawls["ships"].root).rename(f"{crawls['ships'].root}-moved")
+    Path(own["ships"].root).rename(f"{own['ships'].root}-moved")
     results = latest.ask(lambda index: index.search("herring"))
     assert results.total == 2
     (note,) = results.notes
     assert note.startswith("the pages of crawl ships are not searched: ")
-    Path(f"{crawls['ships'].root}-moved").rename(crawls["ships"].root)
+    Path(f"{own['ships'].root}-moved").rename(own["ships"].root)
     back = latest.ask(lambda index: index.search("herring"))
     assert (back.total, back.notes) == (3, ())
 

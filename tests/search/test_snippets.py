@@ -10,6 +10,7 @@ from beamtrawl.search.results.snippets import searchable, snippet
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.parsing import main_text
 from tests.support.corpus import indexed
+from tests.support.tables import each_row
 
 
 def test_noarchive_text_is_found_and_never_shown(tmp_path):
@@ -106,7 +107,7 @@ PASSAGES = {
 }
 
 
-@pytest.mark.parametrize(("text", "shown"), PASSAGES.values(), ids=PASSAGES)
+@each_row(PASSAGES)
 def test_a_passage_of_a_long_text_has_as_many_words_as_any(text, shown):
     assert shown in marked(snippet(searchable(text), prepared(words("red", "fish"))))
 
@@ -124,7 +125,7 @@ CODE = {
 }
 
 
-@pytest.mark.parametrize(("text", "shown"), CODE.values(), ids=CODE)
+@each_row(CODE)
 def test_a_snippet_keeps_the_lines_of_code(text, shown):
     assert marked(snippet(searchable(text), prepared(words("red", "fish")))) == shown
 

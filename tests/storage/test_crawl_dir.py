@@ -18,6 +18,7 @@ from beamtrawl.transforms.directory.crawl_dir import (
     visible_files,
 )
 from beamtrawl.transforms.tables.table_files import TableFile
+from tests.support.tables import each_row
 
 
 def file(table, name):
@@ -44,7 +45,7 @@ NEXT = {
 }
 
 
-@pytest.mark.parametrize(("manifests", "step"), NEXT.values(), ids=NEXT)
+@each_row(NEXT)
 def test_the_next_step_follows_from_what_is_committed(manifests, step):
     assert next_step(manifests) == step
 
@@ -95,7 +96,7 @@ UNUSABLE = {
 }
 
 
-@pytest.mark.parametrize(("text", "reason"), UNUSABLE.values(), ids=UNUSABLE)
+@each_row(UNUSABLE)
 def test_an_unusable_manifest_is_named_in_one_line(text, reason):
     with pytest.raises(CrawlDirError) as caught:
         parse_manifest("000000-seeds.json", text)

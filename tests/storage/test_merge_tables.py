@@ -16,6 +16,7 @@ from beamtrawl.transforms.tables.merge_tables import load_of, merge, parts_of
 from beamtrawl.transforms.tables.schemas import TABLES
 from beamtrawl.transforms.tables.table_files import TableFile, TableWriter, open_parquet, read_table
 from beamtrawl.transforms.urls.canonical import url_key
+from tests.support.tables import each_row
 
 URLS = TABLES["urls"]
 
@@ -37,7 +38,7 @@ CHOSEN: dict[str, tuple[list[Any], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("runs", "chosen"), CHOSEN.values(), ids=CHOSEN)
+@each_row(CHOSEN)
 def test_a_tier_is_merged_once_it_is_full(runs, chosen):
     assert full_tier(runs) == chosen
 
@@ -187,7 +188,7 @@ LOADS = {
 }
 
 
-@pytest.mark.parametrize(("tables", "expected"), LOADS.values(), ids=LOADS)
+@each_row(LOADS)
 def test_what_merging_takes(tables, expected):
     files = {table: [TableFile(table, "x", *each, {}) for each in some] for table, some in tables.items()}
     load = load_of(files)

@@ -237,13 +237,22 @@ ELSEWHERE = {
 }
 
 
-@pytest.mark.parametrize("ask", [_as_rows, _as_arrow, _as_batches])
-@pytest.mark.parametrize("text", ELSEWHERE.values(), ids=ELSEWHERE)
-def test_a_query_reads_only_the_tables(tmp_path: Path, ask: Callable[[CrawlDir, str], object], text: str) -> None:
-    folder, other = tmp_path / "crawl", tmp_path / "other"
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A crawl whose settings are a secret, and another file that is one."""
+    folder, other = tmp_path_factory.mktemp("crawl"), tmp_path_factory.mktemp("other") / "file"
     commit_rows(folder, "update", 1, {"urls": [{"url": "http://a.test/"}]})
     for file in (other, folder / "crawl.toml"):
         file.write_text("a secret")
+    return folder, other
+
+
+@pytest.mark.parametrize("ask", [_as_rows, _as_arrow, _as_batches])
+@pytest.mark.parametrize("text", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_a_query_reads_only_the_tables(
+    guarded: tuple[Path, Path], ask: Callable[[CrawlDir, str], object], text: str
+) -> None:
+    folder, other = guarded
     with pytest.raises(QueryError) as refused:
         ask(CrawlDir(str(folder)), text.replace("OTHER", str(other)).replace("DIR", str(folder)))
     assert "a secret" not in str(refused.value)

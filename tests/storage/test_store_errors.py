@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from beamtrawl.transforms.files.object_store import is_object, reason
+from tests.support.tables import each_row
 
 # path, what the store's client says; the reason
 REASONS = {
@@ -44,7 +45,7 @@ REASONS = {
 }
 
 
-@pytest.mark.parametrize(("path", "text", "expected"), REASONS.values(), ids=REASONS)
+@each_row(REASONS)
 def test_reasons(path: str, text: str, expected: str) -> None:
     assert reason(path, text) == expected
 
