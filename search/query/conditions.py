@@ -1,52 +1,60 @@
 """What a query means: a condition on documents, and the words, phrases and names that are scored."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..index.postings import Unit
 
 
-class Word(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Word:
     """Documents that contain a word in any of its forms, in any field or in one."""
 
     term: str
     field: str | None = None
 
 
-class Phrase(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Phrase:
     """Documents with consecutive exact forms in title or body, or in one field; a single form, in any field."""
 
     terms: tuple[str, ...]
     field: str | None = None
 
 
-class Filter(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Filter:
     """Documents with a fact: site, lang, type, or a date from a day on (after) or before it."""
 
     name: str
     value: str
 
 
-class Fact(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Fact:
     """Documents with a value of a fact, in any letter case; * stands for any characters."""
 
     name: str
     value: str
 
 
-class AllOf(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AllOf:
     """Documents that match all parts; every document if there are none."""
 
     parts: tuple["Condition", ...]
 
 
-class AnyOf(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AnyOf:
     """Documents that match any part; none if there are none."""
 
     parts: tuple["Condition", ...]
 
 
-class Not(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Not:
     """Documents that do not match the part."""
 
     part: "Condition"
