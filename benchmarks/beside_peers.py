@@ -3,7 +3,7 @@
     python benchmarks/beside_peers.py COLLECTION… [--queries N] [--cache FOLDER] [--save FILE] [--before FILE]
 
 A COLLECTION is a folder as `public_collections.py` writes them, in the form of `judged_queries.py`. Each engine has
-title and text, and its defaults: Lucene its standard analyzer and those of the language; tantivy and bm25s stems where
+title and text, the queries as plain text, ours by `plain_query`, and its defaults: Lucene its standard analyzer and those of the language; tantivy and bm25s stems where
 they have some for the language and, for Chinese, Japanese and Korean, our terms, since their own take a sentence for a
 word. The best peer is the one with the highest mean.
 
@@ -25,6 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from beamtrawl.search.query.lexemes import plain_query
 from benchmarks import lucene
 from benchmarks.judged_queries import Collection, by_bm25s, by_tantivy, ndcg, ours, read, segment
 from benchmarks.known_item import interval
@@ -106,8 +107,9 @@ def main() -> int:
         for folder in arguments.collections:
             collection = read(folder)
             collection = collection._replace(queries=collection.queries[: arguments.queries])
+            search = ours(segment(collection, arguments.cache or Path(scratch)), depth=DEPTH)
             engines = {
-                OURS: ours(segment(collection, arguments.cache or Path(scratch)), depth=DEPTH),
+                OURS: lambda text, search=search: search(plain_query(text)),
                 **by_lucene(collection),
                 "tantivy": by_tantivy(collection, DEPTH),
                 "bm25s": by_bm25s(collection, DEPTH),
