@@ -76,7 +76,8 @@ def line(collection: Collection, quality: Scores, found: Scores, before: list[fl
     means = {engine: mean(values) for engine, values in quality.items()}
     peers = [engine for engine in means if engine != OURS]
     best = max(peers, key=means.__getitem__)
-    of_lucene = max((name for name in peers if name.startswith("Lucene ") and name != "Lucene Standard"), default="")
+    languages = [name for name in peers if name.startswith("Lucene ") and name != "Lucene Standard"]
+    of_lucene = max(languages, key=means.__getitem__, default="")
     cells = [
         *(str(len(each)) for each in (collection.docs, collection.queries)),
         *(
