@@ -3,9 +3,9 @@
     python benchmarks/beside_peers.py COLLECTION… [--queries N] [--cache FOLDER] [--save FILE] [--before FILE]
 
 A COLLECTION is a folder as `public_collections.py` writes them, in the form of `judged_queries.py`. Each engine has
-title and text, the queries as plain text, ours by `plain_query`, and its defaults: Lucene its standard analyzer and those of the language; tantivy and bm25s stems where
-they have some for the language and, for Chinese, Japanese and Korean, our terms, since their own take a sentence for a
-word. The best peer is the one with the highest mean.
+title and text, the queries as plain text, ours by `plain_query`, and its defaults: Lucene its standard analyzer and
+those of the language; tantivy and bm25s stems where they have some for the language and, for Chinese, Japanese and
+Korean, our terms, since their own take a sentence for a word. The best peer is the one with the highest mean.
 
 A line gives nDCG@10 of each, our difference to the best peer with the 95 % interval of a paired bootstrap over the
 queries, and recall at 100, ours and the highest of the peers. With --save, the scores of each query are kept, and with
