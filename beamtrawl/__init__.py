@@ -26,6 +26,7 @@ _MODULES = {
     "runners.state.crawl_status": ["Status"],
     "runners.demo.server": ["demo_web"],
     "runners.terminal.errors": ["LockedError", "StartError"],
+    "search.query.lexemes": ["plain_query"],
     "search.results.hits": ["Hit"],
     "transforms.errors": ["BeamtrawlError"],
     "transforms.http.client": ["Client"],
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from beamtrawl.runners.demo.server import demo_web
     from beamtrawl.runners.state.crawl_status import Status
     from beamtrawl.runners.terminal.errors import LockedError, StartError
+    from beamtrawl.search.query.lexemes import plain_query
     from beamtrawl.search.results.hits import Hit
     from beamtrawl.transforms.directory.crawl_dir import CrawlDirError
     from beamtrawl.transforms.errors import BeamtrawlError
@@ -113,4 +115,5 @@ __all__ = [
     "demo_web",
     "open",
     "open_crawls",
+    "plain_query",
 ]

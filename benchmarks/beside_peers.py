@@ -3,9 +3,9 @@
     python benchmarks/beside_peers.py COLLECTION… [--queries N] [--cache FOLDER] [--save FILE] [--before FILE]
 
 A COLLECTION is a folder as `public_collections.py` writes them, in the form of `judged_queries.py`. Each engine has
-title and text, and its defaults: Lucene its standard analyzer and those of the language; tantivy and bm25s stems where
-they have some for the language and, for Chinese, Japanese and Korean, our terms, since their own take a sentence for a
-word. The best peer is the one with the highest mean.
+title and text, the queries as plain text, ours by `plain_query`, and its defaults: Lucene its standard analyzer and
+those of the language; tantivy and bm25s stems where they have some for the language and, for Chinese, Japanese and
+Korean, our terms, since their own take a sentence for a word. The best peer is the one with the highest mean.
 
 A line gives nDCG@10 of each, our difference to the best peer with the 95 % interval of a paired bootstrap over the
 queries, and recall at 100, ours and the highest of the peers. With --save, the scores of each query are kept, and with
@@ -25,6 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from beamtrawl.search.query.lexemes import plain_query
 from benchmarks import lucene
 from benchmarks.judged_queries import Collection, by_bm25s, by_tantivy, ndcg, ours, read, segment
 from benchmarks.known_item import interval
@@ -75,7 +76,8 @@ def line(collection: Collection, quality: Scores, found: Scores, before: list[fl
     means = {engine: mean(values) for engine, values in quality.items()}
     peers = [engine for engine in means if engine != OURS]
     best = max(peers, key=means.__getitem__)
-    of_lucene = max((name for name in peers if name.startswith("Lucene ") and name != "Lucene Standard"), default="")
+    languages = [name for name in peers if name.startswith("Lucene ") and name != "Lucene Standard"]
+    of_lucene = max(languages, key=means.__getitem__, default="")
     cells = [
         *(str(len(each)) for each in (collection.docs, collection.queries)),
         *(
@@ -106,8 +108,9 @@ def main() -> int:
         for folder in arguments.collections:
             collection = read(folder)
             collection = collection._replace(queries=collection.queries[: arguments.queries])
+            search = ours(segment(collection, arguments.cache or Path(scratch)), depth=DEPTH)
             engines = {
-                OURS: ours(segment(collection, arguments.cache or Path(scratch)), depth=DEPTH),
+                OURS: lambda text, search=search: search(plain_query(text)),
                 **by_lucene(collection),
                 "tantivy": by_tantivy(collection, DEPTH),
                 "bm25s": by_bm25s(collection, DEPTH),

@@ -128,8 +128,11 @@ class Terms:
         for code, language in enumerate(names):
             for word in words:
                 key = (classes[word, language], language)
-                keys = [key, (classes[word, ""], "")] if language in STEMS and key not in forms else [key]
-                for form in dict.fromkeys(form for key in keys for form in forms.get(key, [key[0]])):
+                of_word = forms.get(key, [key[0]])
+                if language in STEMS and key not in forms:
+                    unstemmed = (classes[word, ""], "")
+                    of_word = list(dict.fromkeys([*of_word, *forms.get(unstemmed, [unstemmed[0]])]))
+                for form in of_word:
                     found[word].setdefault(form, []).append(code)
         return found
 

@@ -109,7 +109,24 @@ def as_text(text: str, facts: frozenset[str] = frozenset()) -> Lexemes:
     return Lexemes(_without_signs(parts), True)
 
 
+def plain_query(text: str) -> str:
+    """The query for a text that is not written in the query language, such as a title or what somebody else wrote.
+
+    It finds pages by the words of the text: quotation marks, signs, parentheses and asterisks are left out, AND, OR and
+    NOT are in small letters, and nothing is a field or a filter. Common words and the parts of a word such as node.js
+    count as in any query.
+
+    >>> plain_query('-rw "Beam" (site:a.org) NOT std::vec*')
+    'rw Beam site/a.org not std/vec'
+    """
+    words = (word.lower() if word in OPERATORS else word.lstrip("+-") for word in text.translate(_BLANK).split())
+    return " ".join(_NAMED.sub(r"\1/", word) for word in words if word)
+
+
 _STRAIGHT = str.maketrans("“”„‟", '""""')
+
+_BLANK = str.maketrans(dict.fromkeys('"“”„‟()*', " "))
+_NAMED = re.compile(r"^(\w+):+")  # any word may be the name of a fact
 
 _EXPLAINING = re.compile(r"\W*(?:e\.g|i\.e)\b\W*", re.IGNORECASE)
 

@@ -10,8 +10,9 @@ from beamtrawl.search.index import patterns
 from beamtrawl.search.query import lexemes
 from beamtrawl.search.query import parse as parse_module
 from beamtrawl.search.query.conditions import AllOf, AnyOf, Filter, Not, Phrase, Word
-from beamtrawl.search.query.lexemes import day
+from beamtrawl.search.query.lexemes import day, plain_query
 from beamtrawl.search.query.parse import parse
+from beamtrawl.transforms.indexing.analysis import tokens
 from tests.support.tables import each_row
 
 # Stated here and not imported: a changed limit fails a test.
@@ -258,6 +259,34 @@ DATES = "a date is a year, a month or a day, such as 2024, 2024-05 or 2024-05-31
 )
 def test_a_value_that_cannot_be_used_is_named(text, notes):
     assert list(parse(text).notes) == notes
+
+
+PLAIN = {
+    "words": ("A1,  b1?", "A1, b1?"),
+    "quotation marks": ('"a1 b1" „c1“ d1" “e1”', "a1 b1 c1 d1 e1"),
+    "signs": ("+a1 -b1 --c1 d1-e1 f1 - g1", "a1 b1 c1 d1-e1 f1 g1"),
+    "operators": ("a1 AND b1 OR NOT c1 Not ANDY", "a1 and b1 or not c1 Not ANDY"),
+    "a group": ("(a1 (OR) b1)", "a1 or b1"),
+    "patterns": ("dja* *args a*b", "dja args a b"),
+    "names": ("title:a1 -lang:ko (price:10) std::vec at 12:30:15", "title/a1 lang/ko price/10 std/vec at 12/30:15"),
+    "a name before quotation marks": ('title:"a1 b1"', "title/ a1 b1"),
+    "names of things": ("C++ .NET node.js foo_bar http://a.org/b:c", "C++ .NET node.js foo_bar http///a.org/b:c"),
+    "nothing": (' "-" ', ""),
+}
+
+
+@pytest.mark.parametrize(("text", "query"), PLAIN.values(), ids=PLAIN)
+def test_the_query_for_a_text(text, query):
+    assert plain_query(text) == query
+
+
+@given(st.text() | st.text(alphabet='ab"“„*+- :.()ANDORNOTpricetle\n', max_size=200))
+def test_a_plain_query_has_the_words_of_the_text_and_no_query_language(text):
+    query = plain_query(text)
+    assert tokens(query) == tokens(text)
+    parts = lexemes.lexemes(query, frozenset({"price"})).parts
+    assert {(part.kind, part.is_quoted) for part in parts} <= {("word", False)}
+    assert not any(patterns.pattern(part.text) for part in parts)
 
 
 @given(st.text() | st.text(alphabet='ab"- :.()ANDORtitle\n', max_size=200))

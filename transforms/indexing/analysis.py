@@ -17,7 +17,7 @@ import bisect
 import itertools
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import Stemmer
 
@@ -305,23 +305,21 @@ def word_class(term: str, language: str) -> str:
 
 def word_classes(terms: Sequence[str], language: str) -> list[str]:
     """`word_class` of each term."""
-    # A stemmer is not thread-safe, and cheap to make. Its cache takes twice the time of the stemming that it saves.
-    stems = Stemmer.Stemmer(STEMMERS[language], 0).stemWords(terms) if language in STEMMERS else terms
-    stems = list(map(light_stems.STEMS[language], terms)) if language in light_stems.STEMS else stems
     if not is_further("".join(terms)):  # nearly always: no call for each term
-        return [stem if stem.isascii() else _without_accents(stem) for stem in stems]
-    parts = sorted({part for term in terms if is_pair(term) for part in words_of(term)})
-    of_parts = dict(zip(parts, word_classes(parts, language), strict=True)) if parts else {}
-    return [
-        stem if stem.isascii() and not is_further(stem) else _class_of(term, stem, of_parts)
-        for term, stem in zip(terms, stems, strict=True)
-    ]
+        return _classes_of_words(terms, language)
+    parts = {term: words_of(term) for term in terms if is_pair(term)}
+    words = {*itertools.chain(*parts.values()), *(term for term in terms if not is_further(term))}
+    found = dict(zip(words, _classes_of_words(list(words), language), strict=True))
+    for term, of_term in parts.items():
+        found[term] = _PAIR.join([found[part] for part in of_term]) + _PAIR * is_name(term)
+    return [found.get(term, term) for term in terms]
 
 
-def _class_of(term: str, stem: str, of_parts: Mapping[str, str]) -> str:
-    if is_pair(term):
-        return _PAIR.join(of_parts[part] for part in words_of(term)) + _PAIR * is_name(term)
-    return term if is_further(term) else _without_accents(stem)
+def _classes_of_words(words: Sequence[str], language: str) -> list[str]:
+    # A stemmer is not thread-safe, and cheap to make. Its cache takes twice the time of the stemming that it saves.
+    stems = Stemmer.Stemmer(STEMMERS[language], 0).stemWords(words) if language in STEMMERS else words
+    stems = list(map(light_stems.STEMS[language], words)) if language in light_stems.STEMS else stems
+    return [stem if stem.isascii() else _without_accents(stem) for stem in stems]
 
 
 def _without_accents(term: str) -> str:
