@@ -218,10 +218,3 @@ def test_a_file_of_descriptions_only_is_no_mistake(tmp_path: Path) -> None:
     said = imported(tmp_path / "c", tmp_path / "a.warc.gz")
     assert (said["records"], said["rounds"], said["skipped"], said["troubles"]) == (1, 0, {"warcinfo": 1}, [])
     assert list((tmp_path / "c" / "attempts").iterdir()) == []
-
-
-def test_of_two_answers_in_one_second_the_first_counts_in_every_order_of_rounds(tmp_path: Path) -> None:
-    (tmp_path / "a.warc.gz").write_bytes(record("a", "<p>First.") + record("a", "<p>Second."))
-    for part in (1, 2):
-        imported(folder := tmp_path / str(part), tmp_path / "a.warc.gz", "--part", part)
-        assert [row["body"] for row in rows(folder, "visits")] == [b"<p>First."]
