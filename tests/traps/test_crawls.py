@@ -34,7 +34,7 @@ from tests.support.web import Page, Web, html
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 MOST = 300  # useless fetches of a site
 
-ARTICLES = 48  # of each site, about as many as visits of a trap; with more, without HTTP and Beam: test_rounds.py
+ARTICLES = 80  # of each site, about as many as visits of a trap; with more, without HTTP and Beam: test_rounds.py
 KINDS: dict[str, Callable[[], Site]] = {
     "loop2.test": lambda: loop(2, ARTICLES),
     "calendar.test": lambda: calendar(ARTICLES),
