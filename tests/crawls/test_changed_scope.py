@@ -83,7 +83,7 @@ def test_what_is_excluded_waits_until_the_settings_allow_it(tmp_path: Path, web:
 def test_with_at_most_so_many_pages_a_round(tmp_path: Path, web: Web) -> None:
     """The first rows over all hosts are chosen in another way."""
     crawl(tmp_path, [web.url("a.test")], rounds=1)
-    end = crawl(tmp_path, limits__max_pages_per_round=3, **CHANGED)
+    end = crawl(tmp_path, limits__max_pages_per_round=4, **CHANGED)
     assert (end.reason, end.excluded) == ("frontier_empty", len(CALENDAR))
     assert end.rounds > 3
     assert not any(path.startswith("/calendar/") for path in requested(web))

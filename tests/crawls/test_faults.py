@@ -157,6 +157,7 @@ class Prepared:
     def __init__(self, folder: Path, web: Web) -> None:
         self._folder, self._seed = folder, web.url("a.test")
         self._after: dict[str, object] = {}
+        self._operations: dict[tuple[str, bool], list[str]] = {}
         self.completed: dict[str, object] = {}  # `Operation.contents` after `complete`, by the rows before
 
     def state(self, name: str) -> Path:
@@ -186,6 +187,16 @@ class Prepared:
             self._after[name] = operation.contents(path)
         return self._after[name]
 
+    def operations(self, name: str, reads: bool) -> list[str]:
+        """The operations of the disk without a fault."""
+        if (name, reads) not in self._operations:
+            folder = self._folder / f"counted-{name}-{reads}"
+            path = Path(shutil.copytree(self.state(OPERATIONS[name].state), folder / "crawl"))
+            disk = SimulatedDisk(folder / "kept", Fault("none"), reads=reads)
+            attempt(OPERATIONS[name], path, disk)
+            self._operations[name, reads] = disk.operations
+        return self._operations[name, reads]
+
     def visits(self) -> Mapping[str, Visit]:
         """The visits of the fetch step, without a fault."""
         return visits(self.state("fetched"))
@@ -214,13 +225,11 @@ def attempt(operation: Operation, path: Path, disk: SimulatedDisk) -> None:
         operation.run(path)
 
 
-def places(prepared: Prepared, name: str, kind: str, folder: Path) -> list[int]:
+def places(prepared: Prepared, name: str, kind: str) -> list[int]:
     """The numbers of the operations at which a fault of this kind makes a difference."""
-    path = Path(shutil.copytree(prepared.state(OPERATIONS[name].state), folder / "counted"))
-    disk = SimulatedDisk(folder / "kept", Fault("none"), reads=kind == "error")
-    attempt(OPERATIONS[name], path, disk)
     reading = set() if kind == "error" else {"exists", "open", "walk", "guard"}
-    return [number for number, operation in enumerate(disk.operations, 1) if operation not in reading]
+    operations = prepared.operations(name, reads=kind == "error")
+    return [number for number, operation in enumerate(operations, 1) if operation not in reading]
 
 
 def completed(prepared: Prepared, name: str, path: Path) -> object:
@@ -268,7 +277,7 @@ KINDS = ("error", "full", "kill", "power")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("name", "samples"), [("seeds", 4), ("compact", 1)])
 def test_a_sample_of_faults(prepared: Prepared, tmp_path: Path, name: str, samples: int, kind: str) -> None:
-    for at in spread(places(prepared, name, kind, tmp_path), samples, f"{name} {kind}"):
+    for at in spread(places(prepared, name, kind), samples, f"{name} {kind}"):
         survives(prepared, name, Fault(kind, at), tmp_path / str(at))  # type: ignore[arg-type]
 
 
@@ -278,7 +287,7 @@ def test_a_sample_of_faults(prepared: Prepared, tmp_path: Path, name: str, sampl
 def test_faults_of_each_kind(
     prepared: Prepared, tmp_path: Path, name: str, kind: str, pytestconfig: pytest.Config
 ) -> None:
-    every = places(prepared, name, kind, tmp_path)
+    every = places(prepared, name, kind)
     for at in spread(every, pytestconfig.getoption("--faults"), f"{kind} {name}"):
         survives(prepared, name, Fault(kind, at), tmp_path / str(at))  # type: ignore[arg-type]
         if kind == "power":

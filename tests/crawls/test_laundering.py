@@ -221,6 +221,7 @@ COMMANDS = [
     ["status", "DIR"],
     ["compact", "DIR", "--rebuild-index", "--drop-history"],
 ]
+WRITING = ("compact", "rank")
 FAILING = {
     "visits": {"sql", "warc"},
     "documents": {"rank", "sql", "documents"},
@@ -243,8 +244,9 @@ def test_no_command_hides_damage(copy: Path, tmp_path: Path, name: str) -> None:
             assert file.path in err
             assert len(err.splitlines()) == 1
             failing |= {*command}
-        is_mended = name in OF_INDEX and "--rebuild-index" in words
-        assert beamtrawl("check", "crawl", copy).out.startswith(f"{file.path}: ") != is_mended
+        if command[0] in WRITING or command is COMMANDS[-2]:
+            is_mended = name in OF_INDEX and "--rebuild-index" in words
+            assert beamtrawl("check", "crawl", copy).out.startswith(f"{file.path}: ") != is_mended
     assert failing >= FAILING.get(name, set())
 
 

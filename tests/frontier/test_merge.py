@@ -5,10 +5,8 @@ from collections import Counter
 from datetime import UTC, datetime
 from functools import partial
 
-import apache_beam as beam
 import pyarrow as pa
 import pytest
-from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,16 +23,7 @@ from beamtrawl.transforms.tables.schemas import FRONTIER
 from beamtrawl.transforms.tables.table_files import open_parquet, read_table
 from tests.frontier.test_read_due import row, sorted_file, unsorted_file
 from tests.storage.test_waiting import commit, leave, write
-
-
-class Inline:
-    """An engine that runs pipelines in this process."""
-
-    workers = 1
-
-    def run(self, build, seconds):
-        with beam.Pipeline(runner=FnApiRunner()) as pipeline:
-            build(pipeline)
+from tests.support.crawls import InProcess
 
 
 def sizes(*counts):
@@ -137,8 +126,8 @@ def test_compaction_leaves_damaged_files_as_they_are(tmp_path, table, number, le
     data[2] ^= 1  # what is read does not depend on it
     (tmp_path / file.path).write_bytes(data)
     with pytest.raises(CrawlDirError, match=rf"{file.path}: its checksum is .*; it is not merged; see what else"):
-        compact_frontier(crawl, Inline())
-    compact_frontier(crawl, Inline(), damage=Damage(crawl, told.append))
+        compact_frontier(crawl, InProcess())
+    compact_frontier(crawl, InProcess(), damage=Damage(crawl, told.append))
     (line,) = told
     assert line.startswith(file.path)
     assert len(frontier_files(crawl.manifests())) == left_over
@@ -147,9 +136,9 @@ def test_compaction_leaves_damaged_files_as_they_are(tmp_path, table, number, le
 
 def test_compaction_changes_files_and_no_waiting_url(tmp_path):
     crawl = CrawlDir(str(tmp_path))
-    assert compact_frontier(crawl, Inline()) is None
+    assert compact_frontier(crawl, InProcess()) is None
     add_seeds(crawl, [Seed("http://s.test/")], "", datetime(2026, 1, 1, tzinfo=UTC))
-    assert compact_frontier(crawl, Inline()) is None
+    assert compact_frontier(crawl, InProcess()) is None
     for round_ in range(1, 10):
         new = write(crawl.root, round_ + 1, [(f"http://a.test/{round_}-{n}", "new") for n in range(3)])
         visited = [(file.path, round_ % file.rows, "new") for file in frontier_files(crawl.manifests())]
@@ -157,10 +146,10 @@ def test_compaction_changes_files_and_no_waiting_url(tmp_path):
     listed = partial(query, crawl, "SELECT url, reason, depth FROM frontier ORDER BY url")
     before, count = listed(), count_waiting(crawl)
     assert len(before[1]) == count
-    manifest = compact_frontier(crawl, Inline())
+    manifest = compact_frontier(crawl, InProcess())
     assert (listed(), count_waiting(crawl)) == (before, count)
     manifests = crawl.manifests()
     assert len(frontier_files(manifests)) == 1
     assert left_files(manifests) == []
     assert Counter(file.table for file in manifest.files) == {"frontier": 1}
-    assert compact_frontier(crawl, Inline()) is None
+    assert compact_frontier(crawl, InProcess()) is None

@@ -51,11 +51,11 @@ def asked(web: Web, host: str) -> list[str]:
 
 # the pages that a site links itself, and those that are not there but linked by another site
 DEAD_LINKS = {
-    "items.test": (listed(ITEMS), [f"/item?id={n}" for n in range(5000, 6000)]),
-    "register.test": (listed(ENTRIES, 25), [f"/entry?id={n}" for n in range(600)]),
+    "items.test": (listed(ITEMS), [f"/item?id={n}" for n in range(5000, 5400)]),
+    "register.test": (listed(ENTRIES, 25), [f"/entry?id={n}" for n in range(200, 600)]),
 }
 
-ALIKE = pages("/item?id={}", range(300))
+ALIKE = pages("/item?id={}", range(160))
 COPIES = {f"{path}&x=1": page for path, page in ALIKE.items()}
 """Any parameter more makes a copy; those of the pages that come first would be the first pages to be judged."""
 
@@ -66,7 +66,7 @@ COPIED: dict[str, Page] = {
     **ESSAYS,
     **ALIKE,
 }
-LEAVES = pages("/leaf{}", range(130))
+LEAVES = pages("/leaf{}", range(90))
 HIDDEN: dict[str, Page] = {"/": html("Home", text("home"), ESSAYS), **ESSAYS, **LEAVES}
 
 CHAIN = {f"/{n}": redirect(f"/{n + 1}") for n in range(1, 10)} | {"/10": redirect("//redirecting.test/old")}

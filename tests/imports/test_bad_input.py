@@ -53,26 +53,22 @@ def test_damage_is_told_by_file_and_byte_and_the_rest_is_imported(tmp_path: Path
     assert f"beamtrawl: {tmp_path}/2.arc, byte 0: it is an ARC file; " in ran.err
 
 
-def test_a_payload_digest_that_differs_is_an_outcome(tmp_path: Path) -> None:
-    lie = {"Payload-Digest": f"sha1:{hashlib.sha1(b'other').hexdigest()}"}
-    (tmp_path / "a.warc.gz").write_bytes(record("a", **lie) + record("b"))
-    assert imported(tmp_path / "crawl", tmp_path / "a.warc.gz")["visits"] == 2
-    found = {row["url"][-1]: row for row in rows(tmp_path / "crawl", "visits")}
-    assert {name: row["outcome"] for name, row in found.items()} == {"a": "bad_response", "b": "fetched"}
-    assert found["a"]["body"] == b"" and "payload digest sha1:" in found["a"]["error"]
-    assert imported(tmp_path / "crawl", tmp_path / "a.warc.gz")["skipped"] == {"known": 2}
-
-
-def test_a_capture_whose_digest_differs_hides_no_older_one(tmp_path: Path) -> None:
+def test_a_payload_digest_that_differs_is_an_outcome_and_hides_no_older_capture(tmp_path: Path) -> None:
     lie = {"Payload-Digest": f"sha1:{hashlib.sha1(b'other').hexdigest()}", "Date": "2025-05-05T00:00:00Z"}
     chunks = "5\r\n<p>ab\r\n0\r\n\r\n"
     true = {"Payload-Digest": f"sha1:{hashlib.sha1(b'<p>ab').hexdigest()}"}
     chunked = record("b", chunks, "text/html\r\nTransfer-Encoding: chunked", **true)
-    (tmp_path / "a.warc.gz").write_bytes(record("a", "<p>Good.") + record("a", **lie) + chunked + record("b", **lie))
+    records = [record("a", "<p>Good."), record("a", **lie), chunked, record("b", **lie), record("c", **lie)]
+    (tmp_path / "a.warc.gz").write_bytes(b"".join(records))
     assert imported(tmp_path / "crawl", tmp_path / "a.warc.gz")["skipped"] == {"older": 2}
-    found = {row["url"][-1]: (row["outcome"], row["body"]) for row in rows(tmp_path / "crawl", "visits")}
-    assert found == {"a": ("fetched", b"<p>Good."), "b": ("fetched", b"<p>ab")}
-    assert imported(tmp_path / "crawl", tmp_path / "a.warc.gz")["skipped"] == {"known": 4}
+    found = {row["url"][-1]: row for row in rows(tmp_path / "crawl", "visits")}
+    assert {name: (row["outcome"], row["body"]) for name, row in found.items()} == {
+        "a": ("fetched", b"<p>Good."),
+        "b": ("fetched", b"<p>ab"),
+        "c": ("bad_response", b""),
+    }
+    assert "payload digest sha1:" in found["c"]["error"]
+    assert imported(tmp_path / "crawl", tmp_path / "a.warc.gz")["skipped"] == {"known": 5}
 
 
 def wacz(path: Path, members: dict[str, bytes], lies: str = "", package_lies: bool = False) -> Path:
@@ -222,10 +218,3 @@ def test_a_file_of_descriptions_only_is_no_mistake(tmp_path: Path) -> None:
     said = imported(tmp_path / "c", tmp_path / "a.warc.gz")
     assert (said["records"], said["rounds"], said["skipped"], said["troubles"]) == (1, 0, {"warcinfo": 1}, [])
     assert list((tmp_path / "c" / "attempts").iterdir()) == []
-
-
-def test_of_two_answers_in_one_second_the_first_counts_in_every_order_of_rounds(tmp_path: Path) -> None:
-    (tmp_path / "a.warc.gz").write_bytes(record("a", "<p>First.") + record("a", "<p>Second."))
-    for part in (1, 2):
-        imported(folder := tmp_path / str(part), tmp_path / "a.warc.gz", "--part", part)
-        assert [row["body"] for row in rows(folder, "visits")] == [b"<p>First."]

@@ -21,16 +21,23 @@ Content-Signal: /hidden/ search=no, ai-train=no
 PAGES = ["free", "own/a", "hidden/a"]
 
 
-def page(name: str, **fields: str) -> bytes:
-    return record(name, f"<title>{name}</title><p>Lighthouse {name}.", **fields)
+def page(name: str, host: str = "a.test", **fields: str) -> bytes:
+    at = {"Target-URI": f"http://{host}/{name}"}
+    return record(name, f"<title>{name}</title><p>Lighthouse {name}.", **at, **fields)
 
 
-def robots(text: str = SAID, **fields: str) -> bytes:
-    return record("robots.txt", text, "text/plain", **fields)
+def robots(text: str = SAID, host: str = "a.test", **fields: str) -> bytes:
+    return record("robots.txt", text, "text/plain", **{"Target-URI": f"http://{host}/robots.txt"}, **fields)
 
 
-def rights(folder: Path) -> dict[str, tuple[str | None, str | None]]:
-    return {row["url"][14:]: (row["robots_usage"], row["robots_signals"]) for row in rows(folder, "visits")}
+def rights(folder: Path, host: str = "a.test") -> dict[str, tuple[str | None, str | None]]:
+    """(robots_usage, robots_signals) of the visits to a host, by path."""
+    origin = f"http://{host}/"
+    return {
+        row["url"].removeprefix(origin): (row["robots_usage"], row["robots_signals"])
+        for row in rows(folder, "visits")
+        if row["url"].startswith(origin)
+    }
 
 
 EXPECTED = {
@@ -61,25 +68,30 @@ def test_what_a_robots_txt_says_holds_for_searches_and_training(tmp_path: Path) 
     assert pq.read_table(shard)["url"].to_pylist() == ["http://a.test/free"]
 
 
-@pytest.mark.parametrize(
-    ("day", "holds"), [(1, SAID), (3, SAID), (None, "User-agent: *\nAllow: /\n")], ids=["older", "newer", "withdrawn"]
-)
-def test_the_newest_one_counts_also_for_earlier_parts(day: int | None, holds: str, tmp_path: Path) -> None:
-    """It may be older or newer than a page, and in a later part; one that says nothing withdraws what was said."""
-    named = [robots(Date=f"2025-01-0{day or 1}T00:00:00Z")]
-    named += [robots(holds, Date="2025-01-09T00:00:00Z")] * (day is None)
-    given = files(tmp_path, b"".join(page(name, Date="2025-01-02T00:00:00Z") for name in PAGES) + b"".join(named))
-    imported(tmp_path / "c", *given, "--part", 2)
-    assert rights(tmp_path / "c") == (EXPECTED if day else dict.fromkeys(PAGES, (None, None)))
+NOTHING = dict.fromkeys(PAGES, (None, None))
+LAST = {"Date": "2025-01-09T00:00:00Z"}
+# host: the answers to requests for its robots.txt, and what holds for its pages of the second of January
+ANSWERED: dict[str, tuple[list[tuple[str, dict[str, str]]], dict[str, tuple[str | None, str | None]]]] = {
+    "older.test": ([(SAID, {"Date": "2025-01-01T00:00:00Z"})], EXPECTED),
+    "newer.test": ([(SAID, {"Date": "2025-01-03T00:00:00Z"})], EXPECTED),
+    "withdrawn.test": ([(SAID, {"Date": "2025-01-01T00:00:00Z"}), ("User-agent: *\nAllow: /\n", LAST)], NOTHING),
+    "failed.test": ([(SAID, {}), ("", LAST | {"Status": "503 Busy"})], EXPECTED),
+    "moved.test": ([(SAID, {}), ("", LAST | {"Status": "301 Moved\r\nLocation: /other"})], EXPECTED),
+}
 
 
-@pytest.mark.parametrize("status", ["503 Busy", "301 Moved\r\nLocation: /other"])
-def test_an_answer_that_is_none_withdraws_nothing(status: str, tmp_path: Path) -> None:
-    failed = robots("", Date="2025-01-09T00:00:00Z", Status=status)
-    given = files(tmp_path, b"".join(map(page, PAGES)) + robots() + failed)
-    said = imported(tmp_path / "c", *given)
-    assert rights(tmp_path / "c") == EXPECTED
-    assert said["skipped"] == {"robots_failure" if "503" in status else "robots_redirect": 1}
+def test_the_newest_one_counts_also_for_earlier_parts(tmp_path: Path) -> None:
+    """It may be older or newer than a page, and in a later part; one that says nothing withdraws what was said.
+
+    An answer that is none withdraws nothing.
+    """
+    pages = [page(name, host, Date="2025-01-02T00:00:00Z") for host in ANSWERED for name in PAGES]
+    answers = [robots(text, host, **fields) for host, (given, _) in ANSWERED.items() for text, fields in given]
+    said = imported(tmp_path / "c", *files(tmp_path, b"".join([*pages, *answers])), "--part", 4)
+    assert {host: rights(tmp_path / "c", host) for host in ANSWERED} == {
+        host: held for host, (_, held) in ANSWERED.items()
+    }
+    assert said["skipped"] == {"older": 1, "robots_failure": 1, "robots_redirect": 1}
 
 
 def test_what_the_crawl_knows_holds_unless_the_archive_knows_better(tmp_path: Path) -> None:
@@ -95,13 +107,14 @@ def test_what_the_crawl_knows_holds_unless_the_archive_knows_better(tmp_path: Pa
     assert "last" not in beamtrawl("search", tmp_path / "c", "lighthouse").out
 
 
-@pytest.mark.parametrize("pipelines", [1, 2])
-def test_after_a_kill_the_same_is_said(pipelines: int, tmp_path: Path) -> None:
+def test_after_a_kill_the_same_is_said(tmp_path: Path) -> None:
     paths = files(tmp_path, b"".join(map(page, PAGES)), robots())
     job = Job([source for path in paths for source in sources_of(str(path))[0]], [])
     run(tmp_path / "whole", job)
-    with pytest.raises(Killed):
-        run(tmp_path / "killed", job, Dying(pipelines))
-    run(tmp_path / "killed", job)
-    assert rights(tmp_path / "killed") == EXPECTED
-    assert without_times(tmp_path / "killed") == without_times(tmp_path / "whole")
+    for pipelines in (1, 2):
+        killed = tmp_path / f"killed-{pipelines}"
+        with pytest.raises(Killed):
+            run(killed, job, Dying(pipelines))
+        run(killed, job)
+        assert rights(killed) == EXPECTED
+        assert without_times(killed) == without_times(tmp_path / "whole")

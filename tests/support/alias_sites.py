@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from tests.support.web import Answer, Page, html
 
-LEVELS, PAGES = 4, 20  # levels below the front page; pages on each
+LEVELS, PAGES = 4, 10  # levels below the front page; pages on each
 
 
 def text(*numbers: object) -> str:

@@ -1,6 +1,6 @@
 """Crawls with given answers, as a crawl stores them, and what a check of them finds. No request is sent."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,18 +52,6 @@ NOT_MODIFIED = Said(None, Outcome.NOT_MODIFIED, 304)
 DENIED = Said(None, Outcome.DENIED_ROBOTS, None)
 
 
-def of_host(name: str, answers: Mapping[str, Said]) -> dict[str, Said]:
-    """The same answers on another host than a.test, so that several sites may share a crawl."""
-
-    def there(text: str | None) -> str | None:
-        return text and text.replace("a.test", name)
-
-    return {
-        url.replace("a.test", name): said._replace(body=there(said.body), redirect_to=there(said.redirect_to))
-        for url, said in answers.items()
-    }
-
-
 def crawled(root: Path, *rounds: Mapping[str, Said], seeds: Iterable[str] = ()) -> CrawlDir:
     """A crawl whose rounds had these answers. The first URL of the first round is a seed."""
     crawl = commit_rows(root, "fetch", 1, _visits(rounds[0], 1) | {"seeds": _seeds([next(iter(rounds[0])), *seeds])})
@@ -112,17 +100,49 @@ def _parsed(answers: Mapping[str, Said], round_: int) -> dict[str, list[dict[str
     return {"documents": documents, "links": links}
 
 
-def findings(crawl: CrawlDir, **options: Any) -> list[Finding]:
-    """All that a check finds."""
+def checked(crawl: CrawlDir, **options: Any) -> tuple[list[Finding], list[str]]:
+    """All that a check finds, and what it says that it could not know."""
     with check_site(crawl, crawl.manifests(), Settings(), **options) as checked:
-        return [finding for count in checked.counts() for finding in checked.findings(count.rule)]
+        return [finding for count in checked.counts() for finding in checked.findings(count.rule)], checked.notes
 
 
 def found(crawl: CrawlDir, **options: Any) -> list[tuple[str, str, str | None]]:
     """(rule, page, target) of each finding."""
-    return [(each.rule, each.page, each.target) for each in findings(crawl, **options)]
+    return [(each.rule, each.page, each.target) for each in checked(crawl, **options)[0]]
 
 
-def notes(crawl: CrawlDir) -> list[str]:
-    with check_site(crawl, crawl.manifests(), Settings()) as checked:
-        return checked.notes
+class Together:
+    """A crawl of several sites, each with the answers of its rounds on a.test: here each has a host of its own.
+
+    The first URL of each is a seed, and so are `seeds`.
+    """
+
+    def __init__(self, root: Path, sites: Mapping[str, Sequence[Mapping[str, Said]]], **seeds: str) -> None:
+        self.hosts = {name: f"site-{number}.test" for number, name in enumerate(sites)}
+        rounds: list[dict[str, Said]] = [{} for _ in range(max(map(len, sites.values())))]
+        for name, given in sites.items():
+            for of_all, answers in zip(rounds, given, strict=False):
+                of_all |= {self.there(name, url): self._said(name, said) for url, said in answers.items()}
+        first = [self.there(name, next(iter(given[0]))) for name, given in sites.items()]
+        more = [self.there(name, url) for name, url in seeds.items()]
+        self.crawl = crawled(root, *rounds, seeds=[*first, *more])
+
+    def there(self, name: str, text: str) -> str:
+        """A text of a site, as it is in this crawl."""
+        return text.replace("a.test", self.hosts[name])
+
+    def _said(self, name: str, said: Said) -> Said:
+        body, target = (text and self.there(name, text) for text in (said.body, said.redirect_to))
+        return said._replace(body=body, redirect_to=target)
+
+    def checked(self, **options: Any) -> tuple[dict[str, list[Finding]], list[str]]:
+        """What a check of the crawl finds of each site, as if it was on a.test, and what it could not know."""
+        by_site: dict[str, list[Finding]] = {name: [] for name in self.hosts}
+        all_, notes = checked(self.crawl, **options)
+        for finding in all_:
+            ((name, host),) = (item for item in self.hosts.items() if f"{item[1]}/" in finding.page)
+            texts = {
+                key: value.replace(host, "a.test") for key, value in finding._asdict().items() if isinstance(value, str)
+            }
+            by_site[name].append(finding._replace(**texts))
+        return by_site, notes
