@@ -88,11 +88,16 @@ def best(units: Sequence[Weighted], found: Mask, most: int, deadline: Deadline) 
     for number in reversed(range(len(ascending))):
         if ascending[number].most + before[number].most < least * _SLACK or deadline.cuts():
             break  # for the units before, too: documents with these alone are not among the best
-        docs = np.union1d(docs, _candidates(ascending, number, before, found, least * _SLACK))
-        scores = scores_of(units, docs)
+        candidates = _candidates(ascending, number, before, found, least * _SLACK)
+        if not len(candidates):
+            continue
+        further = np.setdiff1d(candidates, docs, assume_unique=True)
+        docs, scores = np.concatenate([docs, further]), np.concatenate([scores, scores_of(units, further)])
         least = threshold(scores, most)
         docs, scores = docs[scores >= least], scores[scores >= least]
-    return docs[scores >= least], scores[scores >= least]
+    order = np.flatnonzero(scores >= least)
+    order = order[np.argsort(docs[order])]
+    return docs[order], scores[order]
 
 
 def highest(scores: Floats, found: Mask, most: int) -> Ints:
@@ -162,6 +167,8 @@ def _candidates(units: Sequence[Weighted], number: int, before: Sequence[_Bound]
     is_candidate = (scores + before[number].by_block(docs) >= least) & found[docs]
     docs, scores = docs[is_candidate], scores[is_candidate]
     for lower in reversed(range(number)):
+        if not len(docs):
+            break
         scores += units[lower].at(docs)
         docs, scores = _within(docs, scores, before[lower], least)
     return docs

@@ -40,8 +40,9 @@ class Scored(NamedTuple):
         """The part of the score of each of some documents; 0 where a document has none. Fast if they ascend."""
         if not len(self.scores):
             return np.zeros(len(docs), np.float32)
-        places = np.minimum(np.searchsorted(self.postings.docs, docs), len(self.scores) - 1)
-        return np.where(self.postings.docs[places] == docs, self.scores[places], np.float32(0))
+        places = self.postings.docs.searchsorted(docs)
+        is_there = self.postings.docs.take(places, mode="clip") == docs
+        return self.scores.take(places, mode="clip") * is_there
 
     def mark(self, mask: npt.NDArray[np.bool_]) -> None:
         """Set a mask to true for its documents."""
