@@ -135,7 +135,7 @@ def test_sql(crawl: beamtrawl.Crawl) -> None:
     assert (found.columns, len(found)) == (["depth", "n"], 2)
     assert found.to_arrow()["n"].to_pylist() == found.to_pandas()["n"].tolist() == found.to_polars()["n"].to_list()
     assert found.to_pylist()[0] == {"depth": 0, "n": 1}
-    with pytest.raises(beamtrawl.QueryError, match="Table with name pages does not exist"):
+    with pytest.raises(beamtrawl.QueryError, match="there is no table pages; the tables are alerts, "):
         crawl.sql("SELECT * FROM pages")
 
 

@@ -171,8 +171,8 @@ def test_a_table_without_rows_has_the_types_of_its_columns(tmp_path, text):
 
 BAD = {
     "no SQL": ("SELEC 1", 'syntax error at or near "SELEC"'),
-    "a variable of the program": ("SELECT * FROM text", "Table with name text does not exist"),
-    "no such table": ("SELECT * FROM pages", "Table with name pages does not exist"),
+    "a variable of the program": ("SELECT * FROM text", "there is no table text; the tables are alerts, "),
+    "no such table": ("SELECT * FROM pages", "there is no table pages; the tables are alerts, "),
     "no such column": ("SELECT colour FROM documents", '"colour" not found'),
     "two values for one": ("SELECT * FROM documents WHERE host = ?", "parameter"),
     "a value that cannot be": ("SELECT 'x'::INT", "Could not convert string 'x'"),
