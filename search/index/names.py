@@ -52,6 +52,7 @@ def named(names: Sequence[str], found: Mapping[Unit, Scored], documents: int, si
     docs = np.concatenate([found[name].postings.docs for name in given])
     scores = np.concatenate([found[name].scores * np.float32(of) for name, of in zip(given, weights, strict=True)])
     order = np.lexsort((-scores, docs))
-    best = order[np.diff(docs[order], prepend=-1) > 0]
+    ascending = docs[order]
+    best = order[np.append(True, ascending[1:] != ascending[:-1])]
     ends = np.cumsum([len(found[name].scores) for name in given])
     return Named(scored(Postings(docs[best], {}), scores[best], size), given, np.searchsorted(ends, best, "right"))

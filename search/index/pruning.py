@@ -88,10 +88,9 @@ def best(units: Sequence[Weighted], found: Mask, most: int, deadline: Deadline) 
     for number in reversed(range(len(ascending))):
         if ascending[number].most + before[number].most < least * _SLACK or deadline.cuts():
             break  # for the units before, too: documents with these alone are not among the best
-        candidates = _candidates(ascending, number, before, found, least * _SLACK)
-        if not len(candidates):
+        further = _without(docs, _candidates(ascending, number, before, found, least * _SLACK))
+        if not len(further):
             continue
-        further = np.setdiff1d(candidates, docs, assume_unique=True)
         docs, scores = np.concatenate([docs, further]), np.concatenate([scores, scores_of(units, further)])
         least = threshold(scores, most)
         docs, scores = docs[scores >= least], scores[scores >= least]
@@ -172,6 +171,16 @@ def _candidates(units: Sequence[Weighted], number: int, before: Sequence[_Bound]
         scores += units[lower].at(docs)
         docs, scores = _within(docs, scores, before[lower], least)
     return docs
+
+
+def _without(docs: Ints, candidates: Ints) -> Ints:
+    """The candidates, which ascend, that are not among the documents."""
+    if not len(candidates):
+        return candidates
+    places = candidates.searchsorted(docs)
+    is_new = np.ones(len(candidates), bool)
+    is_new[places[candidates.take(places, mode="clip") == docs]] = False
+    return candidates[is_new]
 
 
 def _within(docs: Ints, scores: Floats, rest: _Bound, least: float) -> tuple[Ints, Floats]:
