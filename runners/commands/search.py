@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ...search.answers.cursor import Cursor, CursorError, decode
 from ...search.results.hits import Explanation, Results, as_json
-from ...search.results.render import below_title
+from ...search.results.render import below_title, bounded
 from ...search.results.snippets import Snippet
 from ...search.searcher import AFTER_ALONE, ORDERS, Index
 from ...transforms.directory.crawl_dir import CrawlDir
@@ -117,7 +117,7 @@ def _print_results(results: Results, where: str, before: int) -> None:
     for number, hit in enumerate(results.hits, before + 1):
         crawl = f" ({hit.crawl})" if hit.crawl else ""
         weaker = " (matches much worse)" if hit.is_weaker else ""
-        print(f"\n{number}. {hit.title or hit.url}{weaker}\n   {hit.section_url or hit.url}{crawl}")
+        print(f"\n{number}. {bounded(hit.title) or hit.url}{weaker}\n   {hit.section_url or hit.url}{crawl}")
         if headings := below_title(hit):
             print(f"{_INDENT}{' › '.join(headings)}")
         if hit.snippet:

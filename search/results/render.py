@@ -58,16 +58,16 @@ def shown(hits: Sequence[Hit], titles: Sequence[str], query: str, per_host: int)
             host,
             slash + path,
             (hit.section_url or hit.url) if is_web_url(hit.url) else None,
-            tuple(bounded(heading) for heading in below_title(hit)),
+            below_title(hit),
             tuple(_notes(hit, len(languages) > 1, has_several_dates)),
             f"{query} site:{hit.host}" if is_last and len(set(hosts)) > 1 else None,
         )
 
 
-def below_title(hit: Hit) -> Sequence[str]:
-    """The headings above the snippet of a hit, without the first if the title begins with it."""
+def below_title(hit: Hit) -> tuple[str, ...]:
+    """The headings above the snippet of a hit, each `bounded`, without the first if the title begins with it."""
     repeats = bool(hit.path) and hit.title.casefold().startswith(hit.path[0].casefold())
-    return hit.path[1:] if repeats else hit.path
+    return tuple(map(bounded, hit.path[repeats:]))
 
 
 class Narrower(NamedTuple):

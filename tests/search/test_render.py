@@ -1,5 +1,6 @@
 """What is said of hits and texts, apart from how it looks."""
 
+import dataclasses
 import doctest
 from urllib.parse import quote
 
@@ -8,9 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.search.results import render
-from beamtrawl.search.results.render import bounded, is_web_url, readable
+from beamtrawl.search.results.render import below_title, bounded, is_web_url, readable
 from beamtrawl.search.results.snippets import marked
+from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.analysis import tokens
+from tests.support.command_line import beamtrawl
+from tests.support.corpus import indexed
 from tests.support.tables import each_row
 
 
@@ -49,6 +53,15 @@ def test_a_title_is_bounded_and_begins_as_it_is(title):
         assert shown.endswith("…") and whole.startswith(shown.removesuffix("…").rstrip()) and len(shown) > 100
     else:
         assert shown == whole
+
+
+def test_long_titles_and_headings_are_cut_where_hits_are_listed(tmp_path):
+    long = "reef " * 80
+    crawl = indexed(tmp_path, [{"url": "http://a.test/", "title": long, "text": f"{long}\nreef"}])
+    (hit,) = Index.open(crawl).search("reef").hits
+    assert below_title(dataclasses.replace(hit, path=("Tides", long))) == ("Tides", bounded(long))
+    listed = beamtrawl("search", crawl.root, "reef").out.splitlines()
+    assert listed[2:4] == [f"1. {bounded(long)}", "   http://a.test/"]
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "JAVASCRIPT:x", "//a.test/", "", "http//a"])
