@@ -314,3 +314,9 @@ def test_exact_forms_of_vietnamese_count_in_queries_of_any_length():
     assert (found.weight("má"), found.weight(("má",))) == (1, 2)
     assert parse("être là où était café").exact == ()
     assert parse("con ma").weight(("ma",)) == 1
+
+
+def test_conditions_of_different_kinds_are_not_equal():
+    parts = (Word("cod"), Word("tide"))
+    assert AnyOf(parts) != AllOf(parts) and Word("lang", "en") != Filter("lang", "en")
+    assert AnyOf(parts) == AnyOf(tuple(parts)) and len({AnyOf(parts), AllOf(parts), AnyOf(parts)}) == 2
