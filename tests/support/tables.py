@@ -11,7 +11,7 @@ def each_row(rows: Mapping[str, Sequence[object]]) -> Callable[[Callable[..., No
     """Run a test for each row of a table, by its name; the test fails with all rows that fail.
 
     It is `pytest.mark.parametrize` without an item for each row, which every process collects. For functions without
-    side effects: a row has no fixtures.
+    side effects: a row has no fixtures, and none may skip, which would hide the rows after it.
     """
 
     def of_all(test: Callable[..., None]) -> Callable[[], None]:
@@ -21,7 +21,7 @@ def each_row(rows: Mapping[str, Sequence[object]]) -> Callable[[Callable[..., No
             for name, row in rows.items():
                 try:
                     test(*row)
-                except (Exception, pytest.fail.Exception) as failure:
+                except (Exception, pytest.fail.Exception, pytest.skip.Exception) as failure:
                     failure.add_note(f"The row is {name!r}.")
                     failures.append(failure)
             if failures:
