@@ -196,7 +196,8 @@ def random_crawl(path, seed):
     for url, round_ in visits:
         if pick.random() < 0.1:
             rows.append(link(url, pick.choice(urls), "", round_, kind="redirect"))  # in a circle, now and then
-            continue
+            if pick.random() < 0.5:
+                continue  # the others are pages with links that redirect by Refresh
         found = {"url": url, "text": "some words"}
         if pick.random() < 0.1:
             found["duplicate_of"] = url_key(pick.choice([pick.choice(urls), UNLINKED]))
@@ -289,6 +290,24 @@ def assert_same(found, expected):
         assert (segment, postings) == (other, other_postings)
         for doc, other_doc in zip(docs, other_docs, strict=True):
             assert doc == other_doc | {"link_rank": pytest.approx(other_doc["link_rank"], rel=1e-6)}
+
+
+def test_links_of_a_page_that_redirects_to_another_site_are_not_those_of_that_site(tmp_path):
+    """Nor do they take its rank or its votes; the links to the page count for what it redirects to."""
+    thief, spoils, moved = "http://b.test/thief", "http://c.test/spoils", "http://a.test/moved"
+    rows = [link(HUB, PAGE, "Lighthouse", 1), link(HUB, moved, "old beacon", 1)]
+    rows += [link(thief, PAGE, "", 1, kind="redirect"), link(thief, spoils, "spoils", 1)]
+    rows += [link(OTHER, thief, "way in", 1)]
+    rows += [link(moved, PAGE, "", 1, kind="redirect"), link(moved, f"{PAGE}/2", "Second", 1)]
+    pages = [{"url": url, "text": "words"} for url in (HUB, PAGE, thief, spoils, moved)]
+    directory = make_crawl(tmp_path, {1: pages}, rows)
+    found = ranked(directory, max_links=1_000, is_beam=False)[0]
+    said = {url: [vote["anchor"] for vote in row["anchors"]] for url, row in found.items() if "anchors" in row}
+    assert said[PAGE] == ["Lighthouse", "old beacon", "way in"]
+    assert (said[spoils], said[f"{PAGE}/2"]) == (["spoils"], ["Second"])
+    assert found[spoils]["link_rank"] < found[f"{PAGE}/2"]["link_rank"]  # which is linked by the page that all link
+    assert found["c.test"]["link_hosts"] == 1
+    assert found["b.test"]["link_hosts"] == 0
 
 
 def test_each_section_that_a_link_leads_to_is_a_further_vote(tmp_path):

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..urls.canonical import host
+from ..urls.canonical import host, site
 from ..urls.relations import NOT_ENDORSING
 from .pagerank import Floats, Longs, resolve
 
@@ -142,6 +142,24 @@ def representatives(keys: pa.Array, redirects: pa.Table, copies: pa.Table) -> Lo
     known = (here >= 0) & (there >= 0)
     aliases[here[known]] = there[known]
     return resolve(aliases)
+
+
+def sites_of(pages: Pages) -> pa.Array:
+    """The site of each of `pages.hosts`."""
+    return pa.array(map(site, pages.hosts.to_pylist()), pa.string())
+
+
+def as_sources(representatives: Longs, sites: pa.Array) -> Longs:
+    """The number of the page that stands for each page as a source of links: its representative, if of the same site.
+
+    A page may redirect (Refresh) to another site and have links. Counted as links of that site, they would give its
+    rank and its votes to whatever they lead to.
+
+    >>> as_sources(np.array([1, 1, 1]), pa.array(["a", "a", "b"])).tolist()
+    [1, 1, 2]
+    """
+    numbers, _ = sorted_codes(pa.chunked_array([sites]))
+    return np.where(numbers[representatives] == numbers, representatives, np.arange(len(representatives)))
 
 
 def _numbers(keys: pa.Array | pa.ChunkedArray, known: pa.Array) -> Longs:

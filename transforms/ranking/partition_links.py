@@ -39,8 +39,8 @@ _ROWS = pa.schema([LINKS.field(n) for n in endorsements.LINK_COLUMNS if not n.en
 _VERSIONS = pa.schema([DOCUMENTS.field(name) for name in endorsements.DOCUMENT_COLUMNS])
 _DUPLICATES = pa.schema([("url_key", KEY), ("duplicate_of", KEY)])
 _REDIRECTS = pa.schema([("source_key", KEY), ("target_key", KEY)])
-_KNOWN = pa.schema([("key", KEY)])
-_ALIASES = pa.schema([("key", KEY), ("representative", KEY)])
+_KNOWN = pa.schema([("key", KEY), ("site", pa.string())])
+_ALIASES = pa.schema([("key", KEY), ("source", KEY), ("target", KEY)])  # what represents a page as an end of links
 _TEXTS = [("anchor", pa.string()), ("fragment", pa.string())]
 _ENDORSING = pa.schema([("source_key", KEY), ("target_key", KEY), *_TEXTS])
 _ARRIVING = pa.schema([("source", pa.int64()), ("host", pa.string()), ("target_key", KEY), *_TEXTS])
@@ -98,27 +98,21 @@ class GatherLinks(beam.PTransform):
             | "GroupDocuments" >> beam.GroupByKey()
             | "FindDuplicates" >> beam.Map(_duplicates)
         )
-        known = (
-            read.ends
-            | "GroupEnds" >> beam.GroupByKey()
-            | "WritePages" >> beam.Map(_write_pages, scratch, beam.pvalue.AsList(copies))
-        )
         chosen = (
             read.links
             | "GroupBySource" >> beam.GroupByKey()
             | "KeepLatest" >> beam.FlatMap(_keep_latest).with_outputs("redirects", main="endorsing")
+        )
+        joined = (beam.pvalue.AsList(chosen.redirects), beam.pvalue.AsList(copies))
+        known = (
+            read.ends | "GroupEnds" >> beam.GroupByKey() | "WritePages" >> beam.Map(_write_pages, scratch, *joined)
         )
         # `known` depends on all pages, so steps with the aliases as a side input start after all pages are written.
         aliases = (
             paths["links"].pipeline
             | "Once" >> beam.Create([None])
             | "FindAliases"
-            >> beam.Map(
-                _aliases,
-                beam.pvalue.AsList(chosen.redirects),
-                beam.pvalue.AsList(copies),
-                beam.pvalue.AsList(known),
-            )
+            >> beam.Map(_aliases, *joined, beam.pvalue.AsList(known))
         )
         arrived = (
             chosen.endorsing
@@ -153,16 +147,18 @@ def _duplicates(documents: Grouped) -> bytes:
     return to_ipc(endorsements.duplicates(from_ipc(documents[1], _VERSIONS)))
 
 
-def _write_pages(ends: Grouped, scratch: Scratch, copies: Sequence[bytes]) -> bytes:
-    """Write the pages of a partition; return the keys of those that are duplicates or have some."""
+def _write_pages(ends: Grouped, scratch: Scratch, redirects: Sequence[bytes], copies: Sequence[bytes]) -> bytes:
+    """Write the pages of a partition; return _KNOWN of those that are an end of a redirect, duplicates or have some."""
     partition, batches = ends
     pages = endorsements.pages_of(from_ipc(batches, PAGES))
     scratch.write("pages", partition, pa.table([pages.keys, pages.urls], schema=PAGES))
     counts = np.bincount(pages.host_of, minlength=len(pages.hosts))
     scratch.write("hosts", partition, pa.table([pages.hosts, pa.array(counts)], schema=HOSTS))
-    table = from_ipc(copies, _DUPLICATES)
-    wanted = pa.chunked_array([*table["url_key"].chunks, *table["duplicate_of"].chunks], KEY)
-    return to_ipc(pa.table([pages.keys.filter(pc.is_in(pages.keys, value_set=wanted))], schema=_KNOWN))
+    pairs = (from_ipc(redirects, _REDIRECTS), from_ipc(copies, _DUPLICATES))
+    wanted = pa.chunked_array([chunk for table in pairs for column in table.columns for chunk in column.chunks], KEY)
+    is_wanted = pc.is_in(pages.keys, value_set=wanted)
+    sites = endorsements.sites_of(pages).take(pa.array(pages.host_of).filter(is_wanted))
+    return to_ipc(pa.table([pages.keys.filter(is_wanted), sites], schema=_KNOWN))
 
 
 def _keep_latest(links: Grouped) -> Iterator[Any]:
@@ -172,19 +168,20 @@ def _keep_latest(links: Grouped) -> Iterator[Any]:
 
 
 def _aliases(_: None, redirects: Sequence[bytes], copies: Sequence[bytes], known: Sequence[bytes]) -> bytes:
-    """The representative of each page that is an end of a redirect or a duplicate."""
-    pairs = from_ipc(redirects, _REDIRECTS)
-    ends = [*pairs["source_key"].chunks, *pairs["target_key"].chunks, *from_ipc(known, _KNOWN)["key"].chunks]
-    keys = pc.unique(pa.chunked_array(ends, KEY))
-    representatives = endorsements.representatives(keys, pairs, from_ipc(copies, _DUPLICATES))
-    return to_ipc(pa.table([keys, keys.take(pa.array(representatives))], schema=_ALIASES))
+    """_ALIASES of the pages that are an end of a redirect or a duplicate."""
+    pages = from_ipc(known, _KNOWN).combine_chunks()
+    keys = pages["key"].combine_chunks()
+    targets = endorsements.representatives(keys, from_ipc(redirects, _REDIRECTS), from_ipc(copies, _DUPLICATES))
+    sources = endorsements.as_sources(targets, pages["site"].combine_chunks())
+    return to_ipc(pa.table([keys, *(keys.take(pa.array(ends)) for ends in (sources, targets))], schema=_ALIASES))
 
 
 def _replace_aliases(links: bytes, aliases: bytes, partitions: int) -> Iterator[Batch]:
     """The links between representatives, by partition of the source, without links of a page to itself."""
     table, known = from_ipc([links], _ENDORSING), from_ipc([aliases], _ALIASES)
-    for number, name in enumerate(("source_key", "target_key")):
-        other = known["representative"].take(pc.index_in(table[name], value_set=known["key"]))
+    for number, end in enumerate(("source", "target")):
+        name = f"{end}_key"
+        other = known[end].take(pc.index_in(table[name], value_set=known["key"]))
         table = table.set_column(number, name, pc.coalesce(other, table[name]))
     yield from split(table.filter(pc.not_equal(table["source_key"], table["target_key"])), "source_key", partitions)
 
