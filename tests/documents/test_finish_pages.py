@@ -69,6 +69,10 @@ SCORES = {
         [page(HOME, [link("http://b.test/", 0, kind="redirect", redirects=1)], score=2.0)],
         {"http://b.test/": 2.0},
     ),
+    "that of a page with further links is one of its links": (
+        [page(HOME, [link("http://a.test/x", 0, kind="redirect", redirects=1), link("http://a.test/y")], score=2.0)],
+        {"x": DAMPING, "y": DAMPING},
+    ),
 }
 
 

@@ -77,6 +77,11 @@ LINKS = {
     ),
     "a titled anchor": ("<a href=a title='the title'></a>", [(A, "the title", "", "a")]),
     "a long anchor": (f"<a href=a>{'x' * 300}</a>", [(A, "x" * 200, "", "a")]),
+    "a refresh redirects, further ones are links": (
+        "<meta http-equiv=refresh content=7><meta http-equiv=refresh content='0; url=a'>"
+        "<meta http-equiv=refresh content='0; url=b'><meta http-equiv=refresh content='0; url=a'>",
+        [(A, "", "", "redirect"), (B, "", "", "a"), (A, "", "", "a")],
+    ),
     "in navigation": (
         "<nav><a href=a>x</a></nav><noscript><a href=b>y</a></noscript>",
         [(A, "x", "", "a"), (B, "y", "", "a")],

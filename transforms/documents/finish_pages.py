@@ -101,7 +101,7 @@ def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
 
     The target's own site decides by its links whether these are without news. Of several spellings of a target (one
     key), the neatest of those that its site links with the shortest path is fetched. A redirect passes its whole score,
-    a page divides `DAMPING` of its score among its targets, a duplicate passes none. Scorers multiply what a page
+    a page divides `DAMPING` of its score among its targets (also if one is that of a Refresh), a duplicate passes none. Scorers multiply what a page
     passes by each link.
     """
     needed = ("target_key", "target_url", "kind", "depth", "redirects", "source_url", "source_score", "parent")
@@ -159,9 +159,9 @@ def _are_foreign(links: pa.Table) -> pa.Array:
 def _passed(links: pa.Table) -> npt.NDArray[np.float64]:
     """The score that each followed link passes to its target, without the factors of scorers."""
     parents, scores = links["parent"].to_numpy(), links["source_score"].to_numpy()
-    shares = DAMPING * scores / np.bincount(parents)[parents]
-    of_redirects = np.where(pc.equal(links["kind"], "redirect").to_numpy(), scores, shares)
-    return np.where(links["from_duplicate"].to_numpy(), 0.0, of_redirects)
+    of_page = np.bincount(parents)[parents]
+    is_redirect = pc.equal(links["kind"], "redirect").to_numpy() & (of_page == 1)
+    return np.where(links["from_duplicate"].to_numpy(), 0.0, np.where(is_redirect, scores, DAMPING * scores / of_page))
 
 
 def _factors(links: pa.Table, scorers: Sequence[Scorer]) -> list[float]:

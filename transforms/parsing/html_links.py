@@ -207,7 +207,11 @@ def _followed_rather(earlier: Link, later: Link) -> Link:
 
 
 def _references(elements: Elements) -> Iterator[tuple[Any, str, str]]:
-    """Each (element, kind, reference as written) in document order."""
+    """Each (element, kind, reference as written) in document order.
+
+    The first refresh redirects, as in browsers; further ones are links, so that a page leads to one page without a click.
+    """
+    has_refresh = False
     for tag, element in elements.linking:
         get = element.get
         if tag == "a":  # nearly all of them
@@ -226,7 +230,8 @@ def _references(elements: Elements) -> Iterator[tuple[Any, str, str]]:
         elif tag == "meta" and (get("http-equiv") or "").lower() == "refresh":
             found = refresh(get("content") or "")
             if found and found[1]:
-                yield element, "redirect", found[1]
+                yield element, "a" if has_refresh else "redirect", found[1]
+                has_refresh = True
 
 
 def _link_kind(element: Any) -> str:
