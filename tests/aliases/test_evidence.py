@@ -18,8 +18,8 @@ DOCS = "/docs/*"
 CASE_IN_DOCS = (CASE, DOCS)
 
 
-def member(url, digest=SAME, round_=ROUND, rest=None, scope=DOCS):
-    return Member(url, (rest or url).encode(), digest, round_, scope)
+def member(url, digest=SAME, round_=ROUND, rest=None, scope=DOCS, foreign=False):
+    return Member(url, (rest or url).encode(), digest, round_, scope, foreign)
 
 
 # URLs that a rule says are one, what they say about it
@@ -39,6 +39,14 @@ CLASSES = {
     "another rule makes them one": ([member("/a", rest="/x"), member("/b", OTHER, rest="/x")], None),
     "the rule changes one of them": ([member("/a"), member("/b", scope=None)], Pair("/a", "/b", SAME)),
     "one is of another scope": ([member("/a", scope="/*"), member("/b")], Pair("/a", "/b", SAME)),
+    "only other sites link one": ([member("/a"), member("/b", foreign=True)], None),
+    "only other sites link both": ([member("/a", foreign=True), member("/b", foreign=True, round_=1)], None),
+    "its site links two of three": (
+        [member("/a", foreign=True), member("/b"), member("/c", round_=1)],
+        Pair("/b", "/c", SAME),
+    ),
+    "one that only other sites link differs": ([member("/a"), member("/b", OTHER, foreign=True)], Pair("/a", "/b", None)),
+    "its site links it by now": ([member("/a", round_=1, foreign=True), member("/a"), member("/b")], Pair("/b", "/a", SAME)),
     "both are of another scope": ([member("/a", scope="/*"), member("/b", OTHER, scope=None)], None),
 }
 

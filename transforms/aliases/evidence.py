@@ -28,6 +28,7 @@ class Member(NamedTuple):
     digest: bytes  # of its content
     round: int  # round of that content
     scope: str | None = None  # in which the rule changes this URL; None: it does not change it
+    foreign: bool | None = None  # only other sites link it
 
 
 class Pair(NamedTuple):
@@ -42,7 +43,8 @@ def weigh(members: Iterable[Member], round_: int, scope: str) -> Pair | None:
     """A pair of URLs that is new evidence for or against a rule in a scope; None if there is none.
 
     A page that was visited before and again in this round is no evidence: it may have changed since the others were
-    visited.
+    visited. A URL that only other sites link is evidence against a rule alone: what they invent would show a rule for
+    some pages of a host that holds pages of others back.
     """
     newest: dict[str, Member] = {}
     old = set()
@@ -55,7 +57,8 @@ def weigh(members: Iterable[Member], round_: int, scope: str) -> Pair | None:
     for member in everything:
         for other in everything if member.url not in old else ():
             is_of_scope = scope in (member.scope, other.scope) and other.rest != member.rest
-            if is_of_scope and (other.digest != member.digest or len(digests) == 1):
+            agrees = len(digests) == 1 and not (member.foreign or other.foreign)
+            if is_of_scope and (other.digest != member.digest or agrees):
                 return Pair(member.url, other.url, member.digest if other.digest == member.digest else None)
     return None
 

@@ -26,7 +26,12 @@ from .rules import Rule, Rules, Stratum, explain_pair
 from .sample import Count
 from .scopes import scope_of
 
-CONTENTS_OF_URLS = pa.schema([("url", pa.string()), ("host", pa.string()), ("digest", KEY), ("round", pa.int32())])
+CONTENTS_OF_URLS = pa.schema(
+    [
+        *(("url", pa.string()), ("host", pa.string()), ("digest", KEY), ("round", pa.int32())),
+        ("foreign", pa.bool_()),  # only other sites link the URL
+    ]
+)
 """The content of a URL in a round."""
 
 _MEMBERS = pa.schema(
@@ -34,6 +39,7 @@ _MEMBERS = pa.schema(
         *((name, pa.string()) for name in Rule._fields),
         ("class_key", KEY),  # of the normal form under the rule
         *(("url", pa.string()), ("rest", KEY), ("digest", KEY), ("round", pa.int32()), ("scope", pa.string())),
+        ("foreign", pa.bool_()),
     ]
 )
 
@@ -70,8 +76,11 @@ def seen_before(batch: Batch) -> Iterator[Batch]:
 
 def keepers(pairs: Batch) -> Iterator[Batch]:
     """CONTENTS_OF_URLS of the documents that own a content in PAIRS: the only source for owners of earlier rounds."""
-    known = {(row["other_url"], row["digest"]) for row in from_ipc([pairs[1]], PAIRS).to_pylist()}
-    rows = [{"url": url, "host": host(url), "digest": digest, "round": 0} for url, digest in sorted(known)]
+    known = {(row["other_url"], row["digest"]): row["other_foreign"] for row in from_ipc([pairs[1]], PAIRS).to_pylist()}
+    rows = [
+        {"url": url, "host": host(url), "digest": digest, "round": 0, "foreign": foreign}
+        for (url, digest), foreign in sorted(known.items())
+    ]
     yield pairs[0], to_ipc(pa.Table.from_pylist(rows, schema=CONTENTS_OF_URLS))
 
 
@@ -132,8 +141,8 @@ def joined_keys(batch: Batch) -> Iterator[Batch]:
 
 
 def suggest(batch: Batch, known: KnownRules) -> Iterator[tuple[int, list[tuple[Rule, bytes]]]]:
-    """The rules that explain pairs of URLs with the same content, with its digest."""
-    rows = from_ipc([batch[1]], PAIRS).to_pylist()
+    """The rules that explain pairs of URLs with the same content, with its digest; both are linked by their site."""
+    rows = [row for row in from_ipc([batch[1]], PAIRS).to_pylist() if not (row["foreign"] or row["other_foreign"])]
     rules = [explain_pair(known.used.normal(row["url"]), known.used.normal(row["other_url"])) for row in rows]
     if suggested := [(rule, row["digest"]) for rule, row in zip(rules, rows, strict=True) if rule]:
         yield batch[0], suggested

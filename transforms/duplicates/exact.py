@@ -21,7 +21,13 @@ DUPLICATES = pa.schema([("url_key", KEY), ("duplicate_of", KEY), ("shard", pa.in
 COPIES = pa.schema([("url_key", KEY), ("same_content_as", KEY), ("shard", pa.int32())])
 """Documents with the same content as a document of another site, or that only other sites link; both are indexed."""
 
-PAIRS = pa.schema([("url", pa.string()), ("other_url", pa.string()), ("digest", KEY)])
+PAIRS = pa.schema(
+    [
+        *(("url", pa.string()), ("foreign", pa.bool_())),  # foreign: only other sites link the URL
+        *(("other_url", pa.string()), ("other_foreign", pa.bool_())),
+        ("digest", KEY),
+    ]
+)
 """Pairs of URLs with the same content: a duplicate or a copy, and the document that it duplicates or copies."""
 
 
@@ -57,8 +63,8 @@ def precedence(content: dict[str, Any]) -> tuple[bool, bool, int, int, str]:
 class Contents(NamedTuple):
     """The result of `judge_contents`, as rows."""
 
-    duplicates: list[dict[str, Any]]  # contents with `duplicate_of`, and `other_url`: the URL of that document
-    copies: list[dict[str, Any]]  # contents with `same_content_as`, and `other_url`
+    duplicates: list[dict[str, Any]]  # contents with `duplicate_of`, and `other_url`, `other_foreign` of that document
+    copies: list[dict[str, Any]]  # contents with `same_content_as`, and the same
     changed: list[dict[str, Any]]  # rows of digests: contents that are new, or have no owner any more
 
 
@@ -83,16 +89,16 @@ def judge_contents(
     for content in sorted(contents, key=precedence):
         named = with_content.get((content["digest"], content.get("canonical_key")))
         if named and _key(named) != _key(content) and not named.get("canonical_key"):
-            found.duplicates.append(content | {"duplicate_of": named["url_key"], "other_url": named["url"]})
+            found.duplicates.append(_beside(content, "duplicate_of", named))
             continue
         key = _key(content)
         first = owners.setdefault(key, content)
         if first.get("foreign") and not content.get("foreign") and first["url_key"] != content["url_key"]:
             owners[key] = content
-            found.copies.append(content | {"same_content_as": first["url_key"], "other_url": first["url"]})
+            found.copies.append(_beside(content, "same_content_as", first))
             found.changed.append(content | {"site": key[1]})
         elif first["url_key"] != content["url_key"]:
-            found.duplicates.append(content | {"duplicate_of": first["url_key"], "other_url": first["url"]})
+            found.duplicates.append(_beside(content, "duplicate_of", first))
         elif key not in known:
             found.changed.append(content | {"site": key[1]})
     taken_over = {row["url_key"] for row in found.copies}
@@ -111,6 +117,10 @@ def _key(row: dict[str, Any]) -> tuple[bytes, str]:
     return row["digest"], row["site"] if "site" in row else urls.site(row["host"])
 
 
+def _beside(content: dict[str, Any], relation: str, other: Mapping[str, Any]) -> dict[str, Any]:
+    return content | {relation: other["url_key"], "other_url": other["url"], "other_foreign": other.get("foreign")}
+
+
 def _copies(
     contents: Iterable[dict[str, Any]], owners: Mapping[tuple[bytes, str], dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
@@ -123,7 +133,7 @@ def _copies(
         if len(sharing) > 1 and owners.get(_key(content), content)["url_key"] == content["url_key"]:
             first = min(sharing, key=lambda row: (row.get("round", math.inf), row["depth"], row["url"]))
             if _key(first) != _key(content):
-                yield content | {"same_content_as": first["url_key"], "other_url": first["url"]}
+                yield _beside(content, "same_content_as", first)
 
 
 class JudgeFn(WriteFn):
