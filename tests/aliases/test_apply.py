@@ -95,6 +95,20 @@ def test_what_was_visited_before_stands():
         assert after.states[slash.removeprefix(A)] == "alias"
 
 
+def test_what_only_other_sites_link_stands_for_nothing_that_its_site_links():
+    plain, slash = pair()
+    for state in ("fetched", "due"):
+        waiting = [due(slash, host="a.test", foreign=True)] if state == "due" else []
+        own, other = found(plain) | {"foreign": False}, known(slash, state, foreign=True)
+        after = Round([own, found(f"{plain}?p=1") | {"foreign": False}], earlier=[other], frontier=waiting)
+        assert plain.removeprefix(A) in after.due
+        assert stands_for(after.urls[f"{plain.removeprefix(A)}?p=1"]["reason"]) == plain
+        after = Round([own | {"foreign": True}], earlier=[other], frontier=waiting)
+        assert after.states[plain.removeprefix(A)] == "alias"
+        after = Round([found(f"{plain}?p=1")], earlier=[other, known(plain, foreign=False)], frontier=waiting)
+        assert stands_for(after.urls[f"{plain.removeprefix(A)}?p=1"]["reason"]) == plain
+
+
 def test_what_gave_nothing_does_not_stand():
     plain, slash = pair()
     for state in ("gone", "failed", "denied", "redirected"):

@@ -45,8 +45,14 @@ CLASSES = {
         [member("/a", foreign=True), member("/b"), member("/c", round_=1)],
         Pair("/b", "/c", SAME),
     ),
-    "one that only other sites link differs": ([member("/a"), member("/b", OTHER, foreign=True)], Pair("/a", "/b", None)),
-    "its site links it by now": ([member("/a", round_=1, foreign=True), member("/a"), member("/b")], Pair("/b", "/a", SAME)),
+    "one that only other sites link differs": (
+        [member("/a"), member("/b", OTHER, foreign=True)],
+        Pair("/a", "/b", None),
+    ),
+    "its site links it by now": (
+        [member("/a", round_=1, foreign=True), member("/a"), member("/b")],
+        Pair("/b", "/a", SAME),
+    ),
     "both are of another scope": ([member("/a", scope="/*"), member("/b", OTHER, scope=None)], None),
 }
 

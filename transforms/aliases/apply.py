@@ -60,14 +60,14 @@ class Classes:
         self._known, self._changed, self._due = known, changed, due
         self._standing: dict[bytes, Row] = {}  # by key of the normal form
         rows = (row for row in (known | changed).values() if row["host"] in rules.hosts and not row["kind"])
-        best_first = {"fetched": 0, "due": 1}
-        for row in sorted(rows, key=lambda row: (best_first.get(row["state"], 2), neatness(row["url"]))):
+        for row in sorted(rows, key=_preference):
             self._take_in(row)
 
     def hold(self, candidate: Row) -> bool:
         """Whether a discovered URL is an alias of another URL. If not, it is processed like any other URL.
 
-        Candidates must be passed in order of precedence: the first of a class is fetched. Afterwards, those that
+        Candidates must be passed in order of precedence: the first of a class is fetched, also if a URL that only other
+        sites link stands for it so far: they would choose how the pages of a site are spelled. Afterwards, those that
         `drawn` returns are fetched too.
         """
         key, row = candidate["url_key"], self._row(candidate["url_key"])
@@ -77,7 +77,8 @@ class Classes:
             return True  # it was released, and waits for its visit
         class_ = url_key(self._rules.normal(candidate["url"]))
         first = self._standing.get(class_)
-        if first is None or first["url_key"] == key:
+        is_first_of_own = first is not None and first.get("foreign") and candidate.get("foreign") is False
+        if first is None or first["url_key"] == key or is_first_of_own:
             self._standing[class_] = candidate
             self._point(class_, candidate)
             return False
@@ -165,3 +166,10 @@ class Classes:
             "failures": 0,
             "changes": 0,
         }
+
+
+def _preference(row: Row) -> tuple[int, bool, tuple[int, str]]:
+    """Sort key of the rows of a class; the smallest represents it: linked by its own site, visited, neat."""
+    if row["state"] not in ("fetched", "due"):
+        return (2, False, neatness(row["url"]))
+    return (bool(row["foreign"]), row["state"] == "due", neatness(row["url"]))

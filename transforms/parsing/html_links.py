@@ -209,7 +209,7 @@ def _followed_rather(earlier: Link, later: Link) -> Link:
 def _references(elements: Elements) -> Iterator[tuple[Any, str, str]]:
     """Each (element, kind, reference as written) in document order.
 
-    The first refresh redirects, as in browsers; further ones are links, so that a page leads to one page without a click.
+    The first refresh redirects, as in browsers; further ones are links: without a click, a page leads to one other.
     """
     has_refresh = False
     for tag, element in elements.linking:

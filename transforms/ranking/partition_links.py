@@ -104,15 +104,12 @@ class GatherLinks(beam.PTransform):
             | "KeepLatest" >> beam.FlatMap(_keep_latest).with_outputs("redirects", main="endorsing")
         )
         joined = (beam.pvalue.AsList(chosen.redirects), beam.pvalue.AsList(copies))
-        known = (
-            read.ends | "GroupEnds" >> beam.GroupByKey() | "WritePages" >> beam.Map(_write_pages, scratch, *joined)
-        )
+        known = read.ends | "GroupEnds" >> beam.GroupByKey() | "WritePages" >> beam.Map(_write_pages, scratch, *joined)
         # `known` depends on all pages, so steps with the aliases as a side input start after all pages are written.
         aliases = (
             paths["links"].pipeline
             | "Once" >> beam.Create([None])
-            | "FindAliases"
-            >> beam.Map(_aliases, *joined, beam.pvalue.AsList(known))
+            | "FindAliases" >> beam.Map(_aliases, *joined, beam.pvalue.AsList(known))
         )
         arrived = (
             chosen.endorsing
