@@ -2,6 +2,7 @@
 
 import itertools
 from typing import Any
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pytest
@@ -86,23 +87,46 @@ def test_known_targets_and_those_without_room_are_not_found_again() -> None:
     assert found(page, known=Known(frozenset(), 0)) == []
 
 
-WAYS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3), st.sampled_from("pqr")), max_size=80)
+PAGES = ["http://p.test/1", "http://p.test/2", "http://www.p.test/3", "http://q.test/", "http://r.test/"]
+WAYS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3), st.sampled_from(PAGES)), max_size=80)
 
 
-@given(ways=WAYS, cuts=st.lists(st.integers(0, 80), max_size=5), room=st.integers(0, 12))
-def test_the_first_by_their_ways_are_added_however_they_are_divided(
-    ways: list[tuple[int, int, str]], cuts: list[int], room: int
-) -> None:
-    rows = [
+def found_by(ways: list[tuple[int, int, str]]) -> list[dict[str, Any]]:
+    return [
         {"url_key": target.to_bytes(16, "big"), "url": f"{B}/{target}", "depth": depth, "referrer": page}
         for target, depth, page in ways
     ]
+
+
+@given(ways=WAYS, cuts=st.lists(st.integers(0, 80), max_size=5), room=st.integers(0, 12))
+def test_sites_take_turns_however_what_they_link_is_divided(
+    ways: list[tuple[int, int, str]], cuts: list[int], room: int
+) -> None:
+    rows = found_by(ways)
     places = sorted({0, len(rows), *(min(cut, len(rows)) for cut in cuts)})
     batches = [pa.Table.from_pylist(rows[i:j], schema=CANDIDATES) for i, j in itertools.pairwise(places)]
-    least = {target: min((d, p) for t, d, p in ways if t == target) for target, _, _ in ways}
-    expected = sorted((depth, page, f"{B}/{target}") for target, (depth, page) in least.items())[:room]
+    by_site: dict[str, list[tuple[int, str, str]]] = {}
+    for name in ("p", "q", "r"):
+        least: dict[int, tuple[int, str]] = {}
+        for target, depth, page in ways:
+            if urlsplit(page).netloc.removeprefix("www.") == f"{name}.test":
+                least[target] = min((depth, page), least.get(target, (9, "")))
+        by_site[name] = sorted((depth, page, f"{B}/{target}") for target, (depth, page) in least.items())
+    turns = itertools.zip_longest(*by_site.values())
+    links = list(itertools.chain.from_iterable(sorted(filter(None, turn)) for turn in turns))[:room]
+    expected = sorted(min(link for link in links if link[2] == url) for url in {link[2] for link in links})
     for order in (batches, batches[::-1]):
         assert [(row["depth"], row["referrer"], row["url"]) for row in admitted(order, room)] == expected
+
+
+def test_a_site_with_many_links_leaves_room_for_the_others() -> None:
+    many = [visit("".join(f"<a href={B}/{n}>x</a>" for n in range(500)), url=f"{A}/page{place}") for place in "12"]
+    other = visit(f"<a href={B}/its/own>x</a>", url="http://a2.test/page", host="a2.test", depth=2)
+    rows = found(*many, other, known=Known(frozenset(), 20))
+    assert len(rows) == 20
+    chosen = admitted([pa.Table.from_pylist(rows, schema=CANDIDATES)], 20)
+    assert f"{B}/its/own" in {row["url"] for row in chosen}
+    assert len(chosen) == 20
 
 
 def test_a_visit_to_one_is_no_evidence_and_no_file_of_its_host(tmp_path: Any) -> None:

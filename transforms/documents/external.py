@@ -1,9 +1,11 @@
 """The external targets of links: URLs outside the hosts of the crawl, of which `check links` needs the status.
 
 A crawl has a bounded number of them, so table `external` is small: each worker reads it whole, and what it holds is not
-found again. Which targets a round adds is decided in one place.
+found again. Which targets a round adds is decided in one place. The sites that link them take turns, so that none
+leaves the others without any.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -18,11 +20,14 @@ from ..tables.batches import read_ipc
 from ..tables.schemas import EXTERNAL_TARGETS, VisitRow
 from ..tables.sitemap_terms import EXTERNAL
 from ..tables.table_files import read_table
-from ..urls.canonical import host
+from ..urls.canonical import host, site
 from ..urls.filters import UrlFilter
 
 Way = tuple[int, str, str]
 """(depth, page with the link, URL): of several ways to a target the least counts, and the least ways come first."""
+
+Ways = dict[tuple[str, bytes], Way]
+"""The least way from each site to each target, by the site and the key of the target."""
 
 
 class Known(NamedTuple):
@@ -50,7 +55,7 @@ def external_of(visits: Sequence[VisitRow], links: pa.ListArray, url_filter: Url
     found = links.flatten().filter(is_rejected)
     columns = (pc.struct_field(found, name).to_pylist() for name in ("target_key", "target_url", "depth"))
     reasons: dict[str, str | None] = {}
-    least = dict[bytes, Way]()
+    least = Ways()
     for key, url, depth, parent in zip(*columns, parents, strict=True):
         if key in known.keys:
             continue
@@ -58,49 +63,57 @@ def external_of(visits: Sequence[VisitRow], links: pa.ListArray, url_filter: Url
             reasons[url] = url_filter.reject_external(url)
         if reasons[url] is None:
             _add(least, key, (depth, visits[parent]["url"], url))
-    return pa.Table.from_pylist(_candidates(_first(least, known.room)), schema=CANDIDATES)
+    rows = [_candidate(key, way) for (_, key), way in _first(least, known.room).items()]
+    return pa.Table.from_pylist(rows, schema=CANDIDATES)
 
 
 def admitted(batches: Iterable[pa.Table], room: int) -> list[CandidateRow]:
-    """The targets that a round adds, of all that its batches have found: the first `room` by their ways.
+    """The targets that a round adds, of all that its batches have found: those of the first `room` links, in turns.
 
-    Neither the batches' order nor how the visits are divided among them matters. Holds about 2 `room` targets and a
-    batch: a target that is dropped has `room` others before it, however short a further way to it is.
+    In each turn, each site has its next target by its ways; one that several sites link takes a turn of each. Neither
+    the batches' order nor how the visits are divided among them matters. Holds about 2 `room` links and a batch: a link
+    that is dropped has `room` others before it, and further ones only move it back.
     """
-    least = dict[bytes, Way]()
+    least = Ways()
     for batch in batches:
         columns = (batch[name].to_pylist() for name in ("url_key", "depth", "referrer", "url"))
         for key, *way in zip(*columns, strict=True):
             _add(least, key, tuple(way))
         if len(least) > 2 * room:
             least = _first(least, room)
-    return _candidates(_first(least, room))
+    shortest = dict[bytes, Way]()
+    for (_, key), way in _first(least, room).items():
+        shortest[key] = min(way, shortest.get(key, way))
+    return [_candidate(key, way) for key, way in sorted(shortest.items(), key=lambda item: item[1])]
 
 
-def _add(least: dict[bytes, Way], key: bytes, way: Way) -> None:
-    if key not in least or way < least[key]:
-        least[key] = way
+def _add(least: Ways, key: bytes, way: Way) -> None:
+    name = (site(host(way[1])), key)
+    least[name] = min(way, least.get(name, way))
 
 
-def _first(least: dict[bytes, Way], count: int) -> dict[bytes, Way]:
-    return dict(sorted(least.items(), key=lambda item: item[1])[:count])
+def _first(least: Ways, count: int) -> Ways:
+    """The first `count` links: sites take turns, each in the order of its ways."""
+    turns, links = Counter[str](), list[tuple[int, Way, tuple[str, bytes]]]()
+    for name, way in sorted(least.items(), key=lambda item: item[1]):
+        links.append((turns[name[0]], way, name))
+        turns[name[0]] += 1
+    return {name: way for _, way, name in sorted(links)[:count]}
 
 
-def _candidates(least: dict[bytes, Way]) -> list[CandidateRow]:
-    return [
-        {
-            "url_key": key,
-            "url": url,
-            "host": host(url),
-            "depth": depth,
-            "redirects": 0,
-            "score": 0.0,
-            "referrer": page,
-            "kind": EXTERNAL,
-            "foreign": True,
-        }
-        for key, (depth, page, url) in least.items()
-    ]
+def _candidate(key: bytes, way: Way) -> CandidateRow:
+    depth, page, url = way
+    return {
+        "url_key": key,
+        "url": url,
+        "host": host(url),
+        "depth": depth,
+        "redirects": 0,
+        "score": 0.0,
+        "referrer": page,
+        "kind": EXTERNAL,
+        "foreign": True,
+    }
 
 
 class AdmitExternalFn(WriteFn):
