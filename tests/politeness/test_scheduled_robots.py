@@ -309,3 +309,19 @@ def test_a_robots_txt_is_not_asked_for_on_a_host_that_is_held_from_an_earlier_ro
     assert set(outcomes(events).values()) == {"unreachable_robots"}
     assert servers.urls == ["http://a.test/robots.txt"]
     assert list(turns(events)) == ["a.test"]
+
+
+def test_robots_txt_files_of_many_hosts_leave_half_of_a_round_to_a_host_s_own_pages() -> None:
+    """They may redirect to a URL of it each, so that none is asked for once for all."""
+    moved = {f"http://h{n}.test/robots.txt": Reply(301, [("Location", f"http://b.test/r/{n}")]) for n in range(100)}
+    queues = [[f"http://h{n}.test/"] for n in range(100)]
+    servers = Servers({**moved, "http://b.test/robots.txt": NO_ROBOTS})
+    known = {"http://b.test": Robots(Verdict.ALLOW_ALL)}
+    events = Round(servers, *queues, pages("b.test", 12), robots=known, seconds=30.0, politeness__delay=1.0).run()
+    asked = [request.path for request in servers.requests if request.host == "b.test"]
+    assert 25 <= len(asked) <= 31
+    assert sum("/r/" not in path for path in asked) == 12
+    assert asked.index("/11") <= 25
+    ends = outcomes(events)
+    assert {ends[url] for url in pages("b.test", 12)} == {"fetched"}
+    assert sum(end == "fetched" for url, end in ends.items() if "//h" in url) >= 12  # their files count all the same

@@ -71,6 +71,7 @@ class HostTurn:
     is_scheduled: bool = False  # or has a request under way
     tally: Tally = dataclasses.field(default_factory=Tally)  # since its last row
     has_answered: bool = False  # in this round
+    has_served_others: bool = False  # its last request was for the robots.txt of another host
     refuses_head: bool = False  # as it has answered in this round
     by_get: frozenset[bytes] = frozenset()  # keys of external targets whose answer to HEAD is to be confirmed
 

@@ -126,10 +126,22 @@ class HostScheduler:
     def _wish(
         self, shared: SharedQueue, turn: host_queue.HostTurn, now: float
     ) -> Generator[Event, None, Request | host_queue.Wait | host_queue.Done]:
-        """Return a host's next action, after all visits that end without a request."""
+        """Return a host's next action, after all visits that end without a request.
+
+        Requests on behalf of other hosts take turns with its own: any number of hosts may redirect their robots.txt to it.
+        """
         ready_at = max(turn.ready_at, shared.ready_at)
-        if fetch := (yield from self.robots.delegated(turn, ready_at, now)):
+        if not turn.has_served_others and (fetch := (yield from self.robots.delegated(turn, ready_at, now))):
             return fetch
+        wish = yield from self._own_wish(turn, ready_at, now)
+        if turn.has_served_others and isinstance(wish, host_queue.Done):
+            wish = (yield from self.robots.delegated(turn, ready_at, now)) or wish
+        return wish
+
+    def _own_wish(
+        self, turn: host_queue.HostTurn, ready_at: float, now: float
+    ) -> Generator[Event, None, Request | host_queue.Wait | host_queue.Done]:
+        """`_wish` without what is requested on behalf of other hosts."""
         while not turn.is_away:
             head = turn.queue.head()
             origin = origin_of(head.url) if head else ""
@@ -203,7 +215,7 @@ class HostScheduler:
             self._turns.schedule(turn, look=turn.ready_at - ended > _LONG_REST)
         else:
             end = yield from self.robots.take(turn, request, reply, ended)
-        turn.has_answered = True
+        turn.has_answered, turn.has_served_others = True, isinstance(request, host_queue.DelegatedRobotsFetch)
         turn.tally.request(end, reply, self._clock.utc())
         if self._politeness.scope != "host":
             self._queues.open(shared.name, ended + backoff.shared_rest(turn.state, self._politeness))
