@@ -12,8 +12,8 @@ from beamtrawl.transforms.aliases import rules as rules_module
 from beamtrawl.transforms.aliases import scopes as scopes_module
 from beamtrawl.transforms.aliases.exempt import Exempt
 from beamtrawl.transforms.aliases.rules import Kind, Rule, Rules, apply, explain_pair, undo
-from beamtrawl.transforms.aliases.scopes import Where, area_of, scope_of
-from beamtrawl.transforms.urls.canonical import canonicalize, dedup_form
+from beamtrawl.transforms.aliases.scopes import Where, scope_of
+from beamtrawl.transforms.urls.canonical import canonicalize, dedup_form, user_folder
 
 A, B = "http://a.test", "http://b.test"
 
@@ -160,7 +160,7 @@ SCOPES_OF = {
 
 @pytest.mark.parametrize(("url", "scope", "owner"), SCOPES_OF.values(), ids=SCOPES_OF)
 def test_where_a_rule_holds(url: str, scope: str, owner: str) -> None:
-    assert (scope_of(url), area_of(scope)) == (scope, owner)
+    assert (scope_of(url), user_folder(scope)) == (scope, owner)
 
 
 # scopes in which a rule is used, in which it was dropped, another one, whether the rule holds there

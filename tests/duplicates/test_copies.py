@@ -82,6 +82,28 @@ def test_a_host_that_copies_another_takes_nothing_from_it(tmp_path: Path) -> Non
     assert copies == {later: first for of_site in pairs.values() for first, later in of_site}
 
 
+def test_a_user_of_a_host_who_copies_another_takes_nothing_from_them(tmp_path: Path) -> None:
+    """Their folders, /~eve/ and /~someone/, are those of two owners; the copies have shorter URLs."""
+    site = {"/": page("Users", "All who have pages here.", ["/~e/", "/~someone/"])}
+    for name, change in COPIED.items():
+        for user, pages in (("e", copier(name, change)), ("someone", victim(name))):
+            folder = f"/~{user}/{name}"
+            moved = {path: str(text).replace('href="/', f'href="{folder}/') for path, text in pages.items()}
+            site |= {folder + path: text for path, text in moved.items()}
+    for user in ("e", "someone"):
+        site[f"/~{user}/"] = page(f"Pages of {user}", f"All of {user}.", [f"/~{user}/{name}/" for name in COPIED])
+    with Web({"a.test": site}) as web:
+        crawl(tmp_path, [web.url("a.test")])
+        folder = web.url("a.test", "/~someone/")
+    documents = rows(tmp_path, "documents")
+    of_victim = [row for row in documents if row["url"].startswith(folder)]
+    assert len(of_victim) == 1 + len(COPIED) * (1 + SECTIONS + SECTIONS * PAGES)
+    assert all(row["text"] for row in of_victim)
+    assert {row["duplicate_of"] for row in documents} == {row["near_duplicate_of"] for row in documents} == {None}
+    exact = sum(not change for change in COPIED.values())
+    assert sum(row["same_content_as"] is not None for row in documents) == exact * SECTIONS
+
+
 def test_links_of_pages_with_the_same_text_are_followed(tmp_path: Path) -> None:
     lists = {f"/old/{n}": [f"/new/{n}"] for n in range(30)}
     lists |= {f"/category/{n}": [f"/item/{n}-{m}" for m in range(3)] for n in range(12)}

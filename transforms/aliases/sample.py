@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ..urls.canonical import user_folder
 from .rules import Stratum
-from .scopes import area_of
 
 LEAST = 20
 """Minimum sample of a rule, over all templates of an origin, or of the folder of a user."""
@@ -95,4 +95,4 @@ def _crowds(found: Iterable[Found]) -> list[list[Found]]:
 
 def _owner(stratum: Stratum) -> tuple[str, ...]:
     rule, scope = stratum
-    return (*rule, area_of(scope))
+    return (*rule, user_folder(scope))

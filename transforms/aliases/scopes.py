@@ -2,13 +2,10 @@
 
 import dataclasses
 import functools
-import re
 from collections.abc import Iterable
 
-from ..urls.canonical import origin
+from ..urls.canonical import origin, user_folder
 from ..urls.templates import template
-
-_USER_FOLDER = re.compile(r"/~[^/?]+")
 
 
 def scope_of(url: str) -> str:
@@ -18,14 +15,8 @@ def scope_of(url: str) -> str:
     ('/docs/#/*.html?id', '/~eve7/*?id')
     """
     target = url[len(origin(url)) :]
-    folder = _USER_FOLDER.match(target)
-    return folder[0] + template(target[folder.end() :]) if folder else template(target)
-
-
-def area_of(scope: str) -> str:
-    """The folder of the user to whom the pages of a scope belong; empty for all other pages of an origin."""
-    folder = _USER_FOLDER.match(scope)
-    return folder[0] if folder else ""
+    folder = user_folder(target)
+    return folder + template(target[len(folder) :])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,11 +41,11 @@ class Where:
 
     @functools.cached_property
     def _areas(self) -> frozenset[str]:
-        return frozenset(map(area_of, self.used)) - frozenset(map(area_of, self.dropped))
+        return frozenset(map(user_folder, self.used)) - frozenset(map(user_folder, self.dropped))
 
     def is_trusted(self, scope: str) -> bool:
         """Whether other scopes of the same owner show that the rule is right."""
-        return area_of(scope) in self._areas
+        return user_folder(scope) in self._areas
 
     def holds(self, scope: str) -> bool:
         return scope in self.used or (scope not in self.dropped and self.is_trusted(scope))

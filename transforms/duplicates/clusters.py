@@ -60,7 +60,7 @@ def entries(documents: pa.Table) -> pa.Table:
     """ENTRIES of documents (all its columns except `band`); documents without a signature have no entries."""
     documents = documents.filter(documents["signature"].is_valid())
     keys = minhash.band_keys(_stacked(documents["signature"].to_pylist()))
-    keys = _of_sites(keys, [urls.site(urls.host(url)) for url in documents["url"].to_pylist()])
+    keys = _of_sites(keys, [urls.owner(urls.host(url), url) for url in documents["url"].to_pylist()])
     rows = np.repeat(np.arange(documents.num_rows), minhash.BANDS)
     bands = pa.FixedSizeBinaryArray.from_buffers(KEY, len(rows), [None, pa.py_buffer(keys.tobytes())])
     return pa.table({"band": bands} | {name: documents[name].take(rows) for name in DOCUMENT.names}, schema=ENTRIES)

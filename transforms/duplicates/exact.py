@@ -73,10 +73,11 @@ def judge_contents(
 ) -> Contents:
     """Finds the duplicates of a round and the documents that they duplicate.
 
-    Each content has one owner per site (`urls.site`). A document is a duplicate of the owner of its content in its own
-    site, or of a document of another site that it names as its canonical page. No other evidence makes it a duplicate
-    of another site's page, because a site that copies pages could forge it. A page that its site links takes a content
-    over from one that only other sites link, which could be any spelling of its URL; both are indexed, as copies.
+    Each content has one owner per site, or folder of a user (`urls.owner`). A document is a duplicate of the owner of
+    its content in its own site, or of a document of another site that it names as its canonical page. No other evidence
+    makes it a duplicate of another site's page, because a site that copies pages could forge it. A page that its site
+    links takes a content over from one that only other sites link, which could be any spelling of its URL; both are
+    indexed, as copies.
 
     `earlier` may contain other digests and several rows of a digest, of which the newest counts; `left` are RELEASED.
     A document is never a duplicate of itself, although its own digest may be known from an earlier visit.
@@ -113,8 +114,8 @@ def judge_contents(
 
 
 def _key(row: dict[str, Any]) -> tuple[bytes, str]:
-    """(digest, site) of a row of CONTENTS or DIGESTS."""
-    return row["digest"], row["site"] if "site" in row else urls.site(row["host"])
+    """(digest, owner) of a row of CONTENTS or DIGESTS."""
+    return row["digest"], row["site"] if "site" in row else urls.owner(row["host"], row["url"])
 
 
 def _beside(content: dict[str, Any], relation: str, other: Mapping[str, Any]) -> dict[str, Any]:

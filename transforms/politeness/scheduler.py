@@ -128,7 +128,7 @@ class HostScheduler:
     ) -> Generator[Event, None, Request | host_queue.Wait | host_queue.Done]:
         """Return a host's next action, after all visits that end without a request.
 
-        Requests on behalf of other hosts take turns with its own: any number of hosts may redirect their robots.txt to it.
+        Requests on behalf of other hosts take turns with its own: any number may redirect their robots.txt to it.
         """
         ready_at = max(turn.ready_at, shared.ready_at)
         if not turn.has_served_others and (fetch := (yield from self.robots.delegated(turn, ready_at, now))):

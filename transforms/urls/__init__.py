@@ -9,9 +9,11 @@ from .canonical import (
     is_foreign,
     neatness,
     origin,
+    owner,
     resolve,
     site,
     url_key,
+    user_folder,
 )
 
 __all__ = [
@@ -23,7 +25,9 @@ __all__ = [
     "is_foreign",
     "neatness",
     "origin",
+    "owner",
     "resolve",
     "site",
     "url_key",
+    "user_folder",
 ]

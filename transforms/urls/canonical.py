@@ -17,6 +17,7 @@ from . import dedup
 
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _ESCAPE_OR_UNSAFE = re.compile(r"%([0-9A-Fa-f]{2})?|[^A-Za-z0-9\-._~!$&'()*+,;=:@/?]")
+_USER_FOLDER = re.compile(r"/~[^/?]+")
 _USER_INFO = re.compile(r"(https?://)[^/?#]*@")
 _FINAL_DOT = re.compile(r"(?<=[^/:?#.])\.(?=[/:])")
 # WHATWG allows further characters in hosts (`*`, `$`, empty labels), but such names cannot be resolved. Port 0 is
@@ -190,6 +191,24 @@ def site(host: str) -> str:
     ('example.org:8080', 'blog.example.org')
     """
     return host.removeprefix("www.")
+
+
+def user_folder(path: str) -> str:
+    """The folder of the user to whom a path of a host, or its template, belongs; empty for all other paths.
+
+    >>> user_folder("/~eve/item?id=1"), user_folder("/docs/~eve/")
+    ('/~eve', '')
+    """
+    return match[0] if path.startswith("/~") and (match := _USER_FOLDER.match(path)) else ""
+
+
+def owner(host: str, url: str) -> str:
+    """Who publishes a canonical URL of a host: its site, with the folder of a user, which is not for others to change.
+
+    >>> owner("www.example.org", "http://www.example.org/docs/"), owner("example.org", "http://example.org/~eve/docs/")
+    ('example.org', 'example.org/~eve')
+    """
+    return site(host) + user_folder(url[len(origin(url)) :])
 
 
 def is_foreign(url: str, source: str | None) -> bool:

@@ -11,7 +11,7 @@ DIGESTS = pa.schema(
         ("url", pa.string()),
         ("depth", pa.int32()),
         ("round", pa.int32()),  # of this row: the newest row of a digest and a site counts
-        ("site", pa.string()),  # host without a leading www.
+        ("site", pa.string()),  # host without a leading www., with the folder of a user
         ("foreign", pa.bool_()),  # only other sites link the document: the first that its own site links owns it then
     ]
 )
