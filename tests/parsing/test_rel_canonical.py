@@ -80,7 +80,8 @@ def more(count):
 
 
 def page(name, canonical=None, text="", ignored=None, duplicate_of=None):
-    row = {"url_key": url_key(f"http://a.test/{name}"), "canonical_ignored": ignored, "duplicate_of": duplicate_of}
+    url = name if "//" in name else f"http://a.test/{name}"
+    row = {"url_key": url_key(url), "url": url, "canonical_ignored": ignored, "duplicate_of": duplicate_of}
     row |= {"canonical_url": canonical and f"http://a.test/{canonical}", "digest": (text or name).encode()}
     return row | {"text": text or f"What {name} says."}
 
@@ -115,6 +116,19 @@ JUDGED = {
         {f"a{n}": "different" for n in range(CROWD - 1)},
         {},
     ),
+    "a crowd of another site of the domain, and of another user": (
+        [
+            page("b"),
+            *(page(f"http://evil.a.test/{n}", "b", f"{WORDS} {n}") for n in range(CROWD)),
+            *(page(f"~eve/{n}", "b", f"{WORDS} eve {n}") for n in range(CROWD)),
+            page("http://www.a.test/print", "b", "What b says. " + WORDS),
+        ],
+        "",
+        {f"http://evil.a.test/{n}": "crowd" for n in range(CROWD)}
+        | {f"~eve/{n}": "crowd" for n in range(CROWD)}
+        | {"http://www.a.test/print": "different"},
+        {},
+    ),
     "a page that is a duplicate": (
         [page("a", "b", WORDS), page("b", None, WORDS + " b", duplicate_of=b"c")],
         "",
@@ -127,7 +141,7 @@ JUDGED = {
 @each_row(JUDGED)
 def test_canonical_links_are_believed_where_contents_agree(pages, dead, ignored, joined):
     def key(name):
-        return url_key(f"http://a.test/{name}")
+        return url_key(name if "//" in name else f"http://a.test/{name}")
 
     texts = {one["url_key"]: one["text"] for one in pages}
     assert judge(pages, map(key, dead), lambda compared: {one: texts[one] for one in compared}) == (

@@ -58,7 +58,7 @@ def judge_canonicals(
     pages: pa.Table, dead: Iterable[bytes], texts: Callable[[Collection[bytes]], Mapping[bytes, str]]
 ) -> pa.Table:
     """The pages with `canonical_ignored` set, and `duplicate_of` where their canonical link is accepted."""
-    columns = ("url_key", "canonical_url", "canonical_ignored", "digest", "duplicate_of")
+    columns = ("url_key", "url", "canonical_url", "canonical_ignored", "digest", "duplicate_of")
     if pages["canonical_url"].null_count == pages.num_rows:
         return pages
     documents = pages.filter(pages["is_document"]).select(columns)

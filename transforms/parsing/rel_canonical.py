@@ -15,7 +15,7 @@ from ..tables.schemas import DocumentRow
 from .html_links import Link
 
 CROWD = 5
-"""Number of pages with different contents that name one page from which on the links are a template error."""
+"""Number of pages of a site with different contents that name one page from which on the links are a template error."""
 
 NEARLY = 0.8
 """Minimum resemblance (Broder 1997) of two texts that count as nearly equal: the share of common shingles."""
@@ -35,7 +35,7 @@ class Ignored(StrEnum):
     CHAIN = "chain"
     """Its target has a canonical link of its own."""
     CROWD = "crowd"
-    """At least CROWD different pages of the host name the same target."""
+    """At least CROWD different pages of the site, or of the user, name the same target."""
     DIFFERENT = "different"
     """Its target has different content."""
 
@@ -80,10 +80,11 @@ def judge(
         if page["canonical_url"] is not None and page["canonical_ignored"] is None
     }
     gone, ignored, compared = set(dead), dict[bytes, str](), dict[bytes, bytes]()
-    different: dict[bytes, set[bytes]] = {}
+    owners = {key: urls.owner(urls.host(known[key]["url"]), known[key]["url"]) for key in naming}
+    different: dict[tuple[bytes, str], set[bytes]] = {}
     for key, target in naming.items():
         if target in known and known[target]["digest"] != known[key]["digest"]:
-            different.setdefault(target, set()).add(known[key]["digest"])
+            different.setdefault((target, owners[key]), set()).add(known[key]["digest"])
     for key, target in naming.items():
         page, other = known[key], known.get(target)
         if target in gone:
@@ -92,7 +93,7 @@ def judge(
             continue
         elif target in naming:
             ignored[key] = Ignored.CHAIN
-        elif len(different[target]) >= CROWD:
+        elif len(different[target, owners[key]]) >= CROWD:
             ignored[key] = Ignored.CROWD
         elif other["duplicate_of"] is None and page["duplicate_of"] is None:
             compared[key] = target
