@@ -87,6 +87,10 @@ KEPT = {
         (f"http://a.test/{n}", html(TREE if n < FEWEST_PAGES else [], own(n))) for n in range(140)
     ],
     "single lines in the middle": [(f"http://a.test/{n}", html(own(n))) for n in range(10)],
+    "pages of another user": [
+        ("http://a.test/~bob/", html(own(0), TREE)),
+        *((f"http://a.test/~eve/{n}", html(TREE if n < FEWEST_PAGES else [], own(n))) for n in range(1, 12)),
+    ],
     "a page that has nothing else": [("http://a.test/", html(TREE))],
 }
 

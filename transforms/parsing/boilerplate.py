@@ -48,17 +48,19 @@ Flags = npt.NDArray[np.bool_]
 
 
 def without_boilerplate(pages: Sequence[tuple[str, Page]]) -> list[Page]:
-    """The pages, given with their canonical URLs, without the blocks that other pages of their hosts have as well.
+    """The pages, given with their canonical URLs, without the blocks that other pages of their owners have as well.
+
+    An owner is a site, or a user with a folder in it (`urls.owner`).
 
     Pages with equal digests count as one. If less than `digest.ENOUGH` characters of a page would remain, it is
     returned unchanged: its content is what the other pages have as boilerplate, such as the table of contents. The
     digest stays that of the whole text.
     """
-    by_host = defaultdict[str, list[int]](list)
+    by_owner = defaultdict[str, list[int]](list)
     for number, (url, _) in enumerate(pages):
-        by_host[urls.host(url)].append(number)
+        by_owner[urls.owner(urls.host(url), url)].append(number)
     found = [page for _, page in pages]
-    for numbers in by_host.values():
+    for numbers in by_owner.values():
         distinct = set({found[number].digest: number for number in numbers}.values())
         if len(distinct) < FEWEST_PAGES:
             continue
