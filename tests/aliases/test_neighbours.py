@@ -1,4 +1,4 @@
-"""What other sites link on a host teaches no rule about it, and takes no page of it or its place in the index."""
+"""What other sites, or users, link on a host teaches no rule about it, and holds no page of it back."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,13 +8,13 @@ import pytest
 from tests.support.crawls import crawl, rows, states
 from tests.support.web import Page, Web, html
 
-EARLY = [f"/Early-{n}" for n in range(8)]
+EARLY, LATE = [f"Early-{n}" for n in range(8)], [f"Late-{n}" for n in range(30)]
 
 # kind of rule: a further spelling of a page, numbered
 INVENTED: dict[str, Callable[[str, int], str]] = {
     "parameter": lambda path, n: f"{path}?page={n}",
     "trailing_slash": lambda path, n: path + "/",
-    "case": lambda path, n: path.lower(),
+    "case": lambda path, n: path.replace("E", "e").replace("L", "l"),
     "index_page": lambda path, n: f"{path}/index.html",
 }
 
@@ -24,43 +24,53 @@ def text(*numbers: object) -> str:
     return f"Haul {numbers}: " + "cod end, warp and winch, " * 4
 
 
-def victim(kind: str, late: int = 30) -> dict[str, Page]:
-    """A site that ignores what others invent, and behind a page has two pages for each such spelling."""
-    spelling = INVENTED[kind]
-    site: dict[str, Page] = {"/": html("Front", text("front"), EARLY)}
-    for path in EARLY:
-        page = html(path, text(path), ["/door"])
-        site |= dict.fromkeys((path, path + "/", *(spelling(path, n) for n in range(2))), page)
-    hidden = [url for n in range(late) for url in spellings(kind, f"/Late-{n}")]
-    site["/door"] = html("Door", text("door"), hidden)
-    return site | {url: html(url, text(url)) for url in hidden}
-
-
 def spellings(kind: str, path: str) -> list[str]:
     plain = path + "/" if kind == "index_page" else path
     return [plain, INVENTED[kind](path, 1)]
 
 
-def neighbour(kind: str) -> dict[str, Page]:
-    invented = [INVENTED[kind](path, n) for path in EARLY for n in range(2)]
-    invented += [path + "/" for path in EARLY] if kind == "index_page" else []
-    return {"/": html("Neighbour", text("neighbour"), [f"http://b.test{path}" for path in invented])}
+def victim(kind: str, folder: str) -> dict[str, Page]:
+    """A site that ignores what others invent, and behind a page has two pages for each such spelling."""
+    early = [folder + name for name in EARLY]
+    site: dict[str, Page] = {folder: html("Front", text("front"), early)}
+    for path in early:
+        page = html(path, text(path), [f"{folder}door"])
+        site |= dict.fromkeys((path, path + "/", *(INVENTED[kind](path, n) for n in range(2))), page)
+    hidden = [url for name in LATE for url in spellings(kind, folder + name)]
+    site[f"{folder}door"] = html("Door", text("door"), hidden)
+    return site | {url: html(url, text(url)) for url in hidden}
+
+
+def inventions(kind: str, start: str) -> list[str]:
+    """What a neighbour links."""
+    invented = [INVENTED[kind](start + name, n) for name in EARLY for n in range(2)]
+    return invented + ([f"{start}{name}/" for name in EARLY] if kind == "index_page" else [])
+
+
+def on_another_host(kind: str, has_neighbour: bool) -> dict[str, dict[str, Page]]:
+    links = inventions(kind, "//b.test/") if has_neighbour else []
+    return {"b.test": victim(kind, "/"), "a.test": {"/": html("Neighbour", text("neighbour"), links)}}
+
+
+def of_another_user(kind: str, has_neighbour: bool) -> dict[str, dict[str, Page]]:
+    links = inventions(kind, "/~bob/") if has_neighbour else []
+    users = {"/": html("Users", text("users"), ["/~bob/", "/~eve/"]), "/~eve/": html("Eve", text("eve"), links)}
+    return {"b.test": users | victim(kind, "/~bob/")}
 
 
 @pytest.mark.parametrize("kind", INVENTED)
-def test_no_page_comes_later_for_what_a_neighbour_links(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("sites", [on_another_host, of_another_user])
+def test_no_page_comes_later_for_what_a_neighbour_links(
+    tmp_path: Path, sites: Callable[[str, bool], dict[str, dict[str, Page]]], kind: str
+) -> None:
     when = []
-    for name in ("alone", "beside"):
-        sites = {"b.test": victim(kind)} | ({"a.test": neighbour(kind)} if name == "beside" else {})
-        with Web(sites) as web:
-            root = tmp_path / name
-            crawl(root, [web.url(host) for host in sites], traps__detect=False)
-            start = web.url("b.test", "/")
-            assert [row for row in states(root).values() if row["state"] == "alias"] == []
+    for has_neighbour in (False, True):
+        web, root = sites(kind, has_neighbour), tmp_path / str(has_neighbour)
+        with Web(web) as served:
+            crawl(root, [served.url(host) for host in web], traps__detect=False)
+            found = {row["url"].removeprefix(served.url("b.test", "")): row["round"] for row in rows(root, "visits")}
         assert {row["state"] for row in rows(root, "aliases")} <= {"proposed", "dropped"}
-        own = {web.url("b.test", path): path for path in ("/door", *(f"/Late-{n}" for n in range(30)))}
-        own |= {web.url("b.test", url): url for n in range(30) for url in spellings(kind, f"/Late-{n}")}
-        when.append({own[row["url"]]: row["round"] for row in rows(root, "visits") if row["url"] in own})
-        assert start in {row["url"] for row in rows(root, "documents")}
+        assert {row["state"] for row in states(root).values()} == {"fetched"}
+        when.append({url: round_ for url, round_ in found.items() if "ate-" in url})
     assert when[0] == when[1]
-    assert len(when[0]) == 61
+    assert len(when[0]) == 2 * len(LATE)

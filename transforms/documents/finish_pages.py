@@ -142,10 +142,10 @@ def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
 def _are_foreign(links: pa.Table) -> pa.Array:
     """Whether each link is of another site than its target; what redirects is linked like that to which it leads.
 
-    Pages of a host share most of their links, so each pair of a target and an origin is judged once.
+    Pages of a site share most of their links, so each pair of a target and a site, or folder of a user, is judged once.
     """
     targets, sources = (links[name].combine_chunks().dictionary_encode() for name in ("target_url", "source_url"))
-    fronts = pa.array([urls.origin(url) + "/" for url in sources.dictionary.to_pylist()], pa.string())
+    fronts = pa.array([urls.front(url) for url in sources.dictionary.to_pylist()], pa.string())
     origins = fronts.dictionary_encode()
     own, count = origins.indices.take(sources.indices).to_numpy(), max(1, len(origins.dictionary))
     pairs, places = np.unique(targets.indices.to_numpy() * np.int64(count) + own, return_inverse=True)

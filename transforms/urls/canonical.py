@@ -211,20 +211,38 @@ def owner(host: str, url: str) -> str:
     return site(host) + user_folder(url[len(origin(url)) :])
 
 
+def front(url: str) -> str:
+    """The front page of the host of a canonical URL, or of the folder of a user in which it is.
+
+    >>> front("http://a.org/docs/x"), front("http://a.org/~eve/x")
+    ('http://a.org/', 'http://a.org/~eve/')
+    """
+    start = origin(url)
+    return f"{start}{user_folder(url[len(start) :])}/"
+
+
 def is_foreign(url: str, source: str | None) -> bool:
     """Whether a link on the page `source` leads to a page of another site (`site`); False if the page is unknown.
 
-    The front page of a host counts as linked by its own site: it is one page, whoever links to it.
+    What a page in the folder of a user links outside of it is another's, too. The front page of a host counts as linked
+    by its own site: it is one page, whoever links to it.
 
     >>> is_foreign("http://a.org/b", "http://www.a.org/"), is_foreign("http://a.org/b", "http://c.org/")
     (False, True)
     >>> is_foreign("http://a.org/", "http://c.org/"), is_foreign("http://a.org/b", None)
     (False, False)
+    >>> is_foreign("http://a.org/~bob/b", "http://a.org/~eve/"), is_foreign("http://a.org/~bob/b", "http://a.org/")
+    (True, False)
     """
-    if source is None or url.startswith(source[: source.find("/", 8) + 1]):
+    if source is None:
+        return False
+    start = source.find("/", 8)
+    folder = user_folder(source[start:])
+    if not folder and url.startswith(source[: start + 1]):
         return False
     *_, name, path = url.split("/", 3)
-    return path != "" and site(name) != site(host(source))
+    is_outside = site(name) != site(host(source)) or (folder != "" and user_folder(f"/{path}") != folder)
+    return path != "" and is_outside
 
 
 @functools.cache
