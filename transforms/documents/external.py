@@ -77,8 +77,8 @@ def admitted(batches: Iterable[pa.Table], room: int) -> list[CandidateRow]:
     least = Ways()
     for batch in batches:
         columns = (batch[name].to_pylist() for name in ("url_key", "depth", "referrer", "url"))
-        for key, *way in zip(*columns, strict=True):
-            _add(least, key, tuple(way))
+        for key, depth, page, url in zip(*columns, strict=True):
+            _add(least, key, (depth, page, url))
         if len(least) > 2 * room:
             least = _first(least, room)
     shortest = dict[bytes, Way]()
