@@ -85,7 +85,7 @@ def read_endorsing(root: str, paths: Sequence[str], documents: pa.Table, known: 
         redirects.append(found.redirects)
     aliases = pa.concat_tables([_REDIRECTS.empty_table(), *redirects])
     representative = endorsements.representatives(pages.keys, aliases, endorsements.duplicates(documents))
-    sites = endorsements.sites_of(pages).take(pa.array(pages.host_of))
+    sites = endorsements.sites_of(pages).dictionary_encode().take(pa.array(pages.host_of))
     as_ends = (endorsements.as_sources(representative, sites), representative)
     sources, targets = (of[np.concatenate([_NONE, *(pair[i] for pair in ends)])] for i, of in enumerate(as_ends))
     elsewhere = sources != targets
