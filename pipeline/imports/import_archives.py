@@ -190,7 +190,7 @@ def _import_part(own: _Import, part: Sequence[Slice], rights: Rights, found: Imp
             return
         _begin(crawl, own.settings)
         prefix = f"{step.round:06d}-import-{own.name}"
-        attempt = Attempt(crawl, step, prefix)
+        attempt = Attempt.after_earlier(crawl, step, prefix)
         attempt.stop_earlier()
         leftovers = find_leftovers(crawl, prefix)
         files: list[File] = [(source, source.bytes) for source in own.job.sources]
@@ -213,7 +213,7 @@ def _import_part(own: _Import, part: Sequence[Slice], rights: Rights, found: Imp
 
 def _promises(crawl: CrawlDir, step: Step) -> list[TableFile]:
     """The promises to hosts of a killed fetch step, whose round the import takes; its workers, if any, are stopped."""
-    fetch = Attempt(crawl, step)
+    fetch = Attempt.after_earlier(crawl, step)
     fetch.stop_earlier()
     return write_promises(crawl.root, step.round, find_promises(crawl, attempts_prefix(step)))
 
