@@ -125,6 +125,4 @@ def _error_response(status: int, message: str) -> flask.Response:
     if flask.request.path.startswith(("/api/", "/healthz", "/metrics")):
         return flask.make_response({"error": message}, status)
     query = flask.request.args.get("q", "")  # stays in the search field
-    return flask.make_response(
-        flask.render_template("error.html", status=status, message=message, query=query), status
-    )
+    return flask.make_response(flask.render_template("error.html", status=status, message=message, query=query), status)
