@@ -13,8 +13,8 @@ from ...transforms.files.store import is_draft
 from ...transforms.tables.schemas import TABLES
 from .fold_history import KEPT_FOR
 
-_WITH_DRAFTS = ("", "manifests", "blocks", "attempts")
-"""The folders of small files that are replaced as a whole."""
+_WITH_DRAFTS = ("", "manifests", "attempts")
+"""The folders of small files that only the owner of the lock, or a guard, writes."""
 
 
 def remove_garbage(crawl: CrawlDir, now: datetime, kept_for: timedelta = KEPT_FOR, is_guarded: bool = False) -> int:
@@ -39,7 +39,7 @@ def remove_garbage(crawl: CrawlDir, now: datetime, kept_for: timedelta = KEPT_FO
 
 
 def _remove_drafts(crawl: CrawlDir, is_guarded: bool) -> int:
-    """Remove the drafts of small files. Whoever does not own the lock makes them under the guard of the directory."""
+    """Remove the drafts of small files, under the guard under which others than the owner of the lock make them."""
     with contextlib.nullcontext() if is_guarded else filesystem.guard(crawl.root):
         drafts = [path for folder in _WITH_DRAFTS for path in crawl.paths(folder, "*.tmp") if is_draft(path)]
         filesystem.delete(crawl.path(path) for path in drafts)

@@ -15,8 +15,6 @@ from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.commands import clean
 from beamtrawl.runners.process.lock import Lock
 from beamtrawl.runners.terminal.errors import LockedError
-from beamtrawl.transforms.blocks.files import add_block, read_blocks
-from beamtrawl.transforms.blocks.rules import Block
 from beamtrawl.transforms.directory.beside import live_stems, registered
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest, files_of, visible_files
 from beamtrawl.transforms.directory.table_runs import all_runs
@@ -153,7 +151,7 @@ def test_what_a_writer_that_has_ended_left_is_removed(planned: Path) -> None:
     assert files(planned) == before
 
 
-DRAFTS = ("lock.json", "crawl.toml", "manifests/000001-fetch.json", "blocks/0a.json", "attempts/beside-ab.json")
+DRAFTS = ("lock.json", "crawl.toml", "manifests/000001-fetch.json", "attempts/beside-ab.json")
 
 
 def test_drafts_that_a_kill_left_are_removed(planned: Path) -> None:
@@ -163,20 +161,6 @@ def test_drafts_that_a_kill_left_are_removed(planned: Path) -> None:
     (planned / "notes.tmp").write_text("of somebody")
     assert remove_garbage(CrawlDir(str(planned)), NOW) == len(DRAFTS) + len(GARBAGE)
     assert files(planned) == {*before, "notes.tmp"}
-
-
-def test_blocks_that_are_added_meanwhile_stay(planned: Path, tmp_path: Path) -> None:
-    at, has_called = 0, True
-    while has_called:
-        at += 1
-        copy = tmp_path / f"copy-{at}"
-        shutil.copytree(planned, copy)
-        disk = CallingDisk(tmp_path / "kept", at, lambda copy=copy: cleaned(copy))  # type: ignore[misc]
-        with filesystem.mounted(str(copy), disk):
-            add_block(CrawlDir(str(copy)), Block("a.test", "2026-11-22T00:00:00Z", False, ""))
-        has_called = disk.has_called
-        assert [block.pattern for block in read_blocks(CrawlDir(str(copy)))] == ["a.test"], at
-    assert at > 1
 
 
 def test_a_writer_that_counts_as_ended_commits_nothing(planned: Path) -> None:

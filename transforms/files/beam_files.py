@@ -57,14 +57,13 @@ class BeamFiles(Store):
 
 def _beam(path: str) -> Any:
     """Beam's FileSystems; StoreError if none of them has the scheme of a path."""
+    from apache_beam.io.filesystem import FileSystem
     from apache_beam.io.filesystems import FileSystems
 
-    try:
-        FileSystems.get_filesystem(path)
-    except ValueError as error:  # also if the library of a file system is not installed
-        scheme = path.partition("://")[0]
+    scheme = FileSystems.get_scheme(path)
+    if all(system.scheme() != scheme for system in FileSystem.get_all_subclasses()):  # those whose libraries are here
         raise StoreError(
             f"{path}: {scheme}:// is no file system that Beam has here; give a local path, without a scheme, or one on"
             " s3://, gs:// or hdfs://"
-        ) from error
+        )
     return FileSystems
