@@ -31,7 +31,7 @@ def _add_planned(crawl: CrawlDir, engine: Engine, round_: int) -> None:
     The step is committed even if it writes nothing: its start is the time up to which table revisits was read.
     """
     manifests = crawl.manifests()
-    attempt = Attempt(crawl, Step("revisits", round_))
+    attempt = Attempt.after_earlier(crawl, Step("revisits", round_))
     pages, now = DuePages.of(crawl.root, manifests), attempt.started_at
     if not (expected := pages.count(now)):
         return
@@ -48,7 +48,7 @@ def _add_old(crawl: CrawlDir, criteria: DueCriteria, engine: Engine, round_: int
     urls = paths_of(manifests, "urls")
     if not (expected := count_due(crawl.root, urls, criteria)):
         return
-    attempt = Attempt(crawl, Step("revisits", round_))
+    attempt = Attempt.after_earlier(crawl, Step("revisits", round_))
     waiting = Waiting.of(manifests)
     plan = revisits.RevisitStep(crawl.root, round_, criteria, expected, urls, waiting, attempt.report)
     engine.run(partial(revisits.build, step=plan), expected * _SECONDS)

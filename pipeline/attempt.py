@@ -2,7 +2,7 @@
 
 import contextlib
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from types import TracebackType
@@ -15,7 +15,7 @@ from ..transforms.directory.pieces import attempts_prefix, find_leftovers
 from ..transforms.files import filesystem
 from ..transforms.indexing.link_folders import MERGED, links_folder
 from ..transforms.indexing.segment_files import INDEX_FILE
-from ..transforms.memory.bounds import CompactLoad, FetchLoad, Parts, RankLoad, UpdateLoad, fit
+from ..transforms.memory.bounds import CompactLoad, FetchLoad, Fit, Parts, RankLoad, UpdateLoad, fit
 from ..transforms.memory.limits import Memory
 from ..transforms.tables.table_files import TableFile, parse_report
 
@@ -78,25 +78,30 @@ class Fitted:
     """
 
     def __init__(
-        self,
+        self, engine: Engine, seconds: float, parts: Parts, fit: Fit | None = None, peak: Peak | None = None
+    ) -> None:
+        self.engine, self.parts = engine, parts
+        self._seconds, self._fit, self._peak = seconds, fit, peak
+
+    @classmethod
+    def to_memory(
+        cls,
         engine: Engine,
         seconds: float,
         load: L,
         bound: Callable[[L, Parts], int],
         step: str,
         warn: Callable[[str], None],
-    ) -> None:
-        self.engine, self.parts = engine, Parts(engine.workers)
-        self._seconds, self._fit, self._peak = seconds, None, None
-        if isinstance(engine, OneMachine):
-            load, now = measured(engine, load)
-            self._fit = fit(partial(bound, load), Parts(engine.workers_for(seconds)), now.most)
-            self.parts = self._fit.parts
-            if self._fit.bound < self._fit.first:
-                self.engine = engine.limited(self.parts.workers)
-            if line := self._fit.line(step):
-                warn(line)
-            self._peak = engine.peak(now.used)
+    ) -> "Fitted":
+        """Read the memory that all processes have and may have, and fit a step to it; `warn` gets what is smaller."""
+        if not isinstance(engine, OneMachine):
+            return cls(engine, seconds, Parts(engine.workers))
+        load, now = measured(engine, load)
+        found = fit(partial(bound, load), Parts(engine.workers_for(seconds)), now.most)
+        if line := found.line(step):
+            warn(line)
+        limited = engine.limited(found.parts.workers) if found.bound < found.first else engine
+        return cls(limited, seconds, found.parts, found, engine.peak(now.used))
 
     def run(self, build: Callable[[beam.Pipeline], None]) -> None:
         with self.watching():
@@ -121,19 +126,25 @@ class Attempt:
     attempts that it continues; by default, all attempts at the step.
     """
 
-    def __init__(self, crawl: CrawlDir, step: Step, prefix: str = "") -> None:
+    def __init__(self, crawl: CrawlDir, step: Step, prefix: str, earlier: Collection[str], now: datetime) -> None:
+        """`earlier` are the names of the files of earlier attempts in attempts/."""
         self._crawl = crawl
         self.step = step
-        self._prefix = prefix or attempts_prefix(step)
-        self.name = f"{self._prefix}-{uuid.uuid4().hex[:8]}"
-        traces = crawl.names("attempts", f"{self._prefix}*")
-        self.is_another = bool(traces)
-        self._earlier = {trace[: len(self.name)] for trace in traces}
+        self._prefix = prefix
+        self.name = f"{prefix}-{uuid.uuid4().hex[:8]}"
+        self.is_another = bool(earlier)
+        self._earlier = {trace[: len(self.name)] for trace in earlier}
         self.report = crawl.path(f"attempts/{self.name}.json")
         self.progress = crawl.path(f"attempts/{self.name}-progress")
         self.stop_file = crawl.path(f"attempts/{self.name}.stop")
         self.scratch = crawl.path(f"attempts/{self.name}-scratch")
-        self.started_at = datetime.now(UTC)
+        self.started_at = now
+
+    @classmethod
+    def after_earlier(cls, crawl: CrawlDir, step: Step, prefix: str = "") -> "Attempt":
+        """List the files that earlier attempts have left, and begin one."""
+        prefix = prefix or attempts_prefix(step)
+        return cls(crawl, step, prefix, crawl.names("attempts", f"{prefix}*"), datetime.now(UTC))
 
     def stop_earlier(self) -> None:
         """Stop the workers of earlier attempts: on a cluster, a job may outlive its driver."""

@@ -108,7 +108,7 @@ def fetch_round(
     situation: Situation,
 ) -> Manifest:
     """Run the fetch step of a round and commit it, with what earlier attempts have left."""
-    attempt = Attempt(crawl, step)
+    attempt = Attempt.after_earlier(crawl, step)
     attempt.stop_earlier()
     # Running workers of an earlier attempt start no request after their next check of the stop file.
     requests_before = datetime.now(UTC) + CHECK_INTERVAL if attempt.is_another else None
@@ -117,7 +117,7 @@ def fetch_round(
     plan = plan_fetch(crawl.root, settings, manifests, situation, attempt, most_pages, requests_before)
     urls = min(situation.waiting, most_pages or situation.waiting)
     load = FetchLoad(urls, situation.waiting)
-    fitted = Fitted(engine, urls * _SECONDS, load, fetch_bound, f"round {step.round} fetch", observer.warn)
+    fitted = Fitted.to_memory(engine, urls * _SECONDS, load, fetch_bound, f"round {step.round} fetch", observer.warn)
     observer.step_started(step, attempt.progress, situation.waiting, most_pages or None)
     stop.watch(attempt.stop_file)
     fitted.run(partial(fetch.build, step=plan))

@@ -55,14 +55,14 @@ def rank(
     manifests = crawl.require_manifests()
     for table in ("links", "documents"):
         require_whole_once(crawl.root, files_of(manifests, table))
-    attempt = Attempt(crawl, Step("rank", next_step(manifests).round - 1))
+    attempt = Attempt.after_earlier(crawl, Step("rank", next_step(manifests).round - 1))
     suffix = uuid.uuid4().hex[:8]
     folders = {segment.folder: links_folder(segment.folder, suffix) for segment in live_index(manifests).segments}
     votes = count_votes(crawl.root, [file.path for file in files_of(manifests, "links")])
     load, memory = measured(engine, RankLoad(votes, sum(file.rows for file in files_of(manifests, "documents"))))
     is_in_memory = fits_in_memory(load, max_links, memory.most)
     bound, seconds = (rank_bound, 0.0) if is_in_memory else (partitioned_bound, votes * SECONDS_PER_LINK)
-    fitted = Fitted(engine, seconds, load, bound, f"round {attempt.step.round} rank", warn)
+    fitted = Fitted.to_memory(engine, seconds, load, bound, f"round {attempt.step.round} rank", warn)
     with fitted.watching():
         if is_in_memory:
             files, counters = rank_in_memory(crawl.root, attempt.step.round, manifests, folders)

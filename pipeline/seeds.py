@@ -29,15 +29,14 @@ class Seed(NamedTuple):
 
 
 class BadLine(NamedTuple):
-    """A line that holds no usable URL."""
+    """A line of a file, or the value of an option, that holds no usable URL."""
 
-    name: str  # of the file, or of the flag
-    number: int
+    where: str  # as "seeds.txt, line 3:" or "--seed"
     text: str
     problem: str
 
     def __str__(self) -> str:
-        return f"{self.name}, line {self.number}: {self.text!r} is skipped: {self.problem}"
+        return f"{self.where} {self.text!r} is skipped: {self.problem}"
 
 
 class Added(NamedTuple):
@@ -63,22 +62,28 @@ def decode_lines(content: bytes) -> list[str]:
     return content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape").splitlines()
 
 
-def parse_seeds(lines: Iterable[str], name: str, kind: str | None = None) -> tuple[list[Seed], list[BadLine]]:
-    """Return the seeds in lines of `URL[<tab>metadata]`; empty lines and lines that start with # are comments."""
+def parse_seeds(
+    lines: Iterable[str], file: str | None = None, option: str = "", kind: str | None = None
+) -> tuple[list[Seed], list[BadLine]]:
+    """Return the seeds in lines of `URL[<tab>metadata]`; empty lines and lines that start with # are comments.
+
+    `file` is the name of the file of the lines, else `option` that of what each of them is a value of.
+    """
     seeds, bad = [], []
     for number, line in enumerate(lines, 1):
         text, _, metadata = line.strip().partition("\t")
         if not text or text.startswith("#"):
             continue
+        where = option if file is None else f"{file}, line {number}:"
         if stray := _STRAY.search(line):
-            bad.append(BadLine(name, number, text[:200], f"the byte 0x{ord(stray[0]) - 0xDC00:02x} is not UTF-8"))
+            bad.append(BadLine(where, text[:200], f"the byte 0x{ord(stray[0]) - 0xDC00:02x} is not UTF-8"))
         elif url := canonicalize(text):
             seeds.append(Seed(url, metadata or None, kind))
         else:
             problem = "not a URL" if "://" in text else "not an absolute URL; it must start with http:// or https://"
             if "://" in text and not text.lower().startswith(("http:", "https:")):
                 problem = "only http and https URLs can be crawled"
-            bad.append(BadLine(name, number, text[:200], problem))
+            bad.append(BadLine(where, text[:200], problem))
     return seeds, bad
 
 

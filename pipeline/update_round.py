@@ -108,7 +108,7 @@ def update_round(
     step: Step,
 ) -> None:
     """Run the update step of a round and commit it, then the held URLs that it frees."""
-    attempt = Attempt(crawl, step)
+    attempt = Attempt.after_earlier(crawl, step)
     fetched = [m for m in manifests if (m.step, m.round) == ("fetch", step.round)]
     visits = files_of(fetched, "visits")
     require_whole_once(crawl.root, visits)
@@ -116,7 +116,7 @@ def update_round(
     waiting = sum(file.rows for file in frontier_files(manifests))
     on_one_machine = isinstance(engine, OneMachine)  # else nothing is bounded, and footers of many files take long
     load = load_of(crawl.root, visits, waiting) if on_one_machine else UpdateLoad(rows, 0, 0, waiting)
-    fitted = Fitted(engine, rows * _SECONDS, load, update_bound, f"round {step.round} update", observer.warn)
+    fitted = Fitted.to_memory(engine, rows * _SECONDS, load, update_bound, f"round {step.round} update", observer.warn)
     plan = plan_update(crawl, settings, manifests, attempt, load, fitted.parts, engine.workers)
     observer.step_started(step, attempt.progress, rows)
     fitted.run(partial(update.build, step=plan))

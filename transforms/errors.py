@@ -27,7 +27,9 @@ class DiskError(CrawlDirError, OSError):
         """The error with the path of the file, the reason and the remedy; a path replaces that of another DiskError."""
         if isinstance(error, cls) and isinstance(error.__cause__, OSError):
             error = error.__cause__
-        if error.errno in _NO_ROOM:
+        if error.errno == errno.EFBIG:
+            remedy = "raise the limit of file sizes (ulimit -f) and run it again; what is committed is safe"
+        elif error.errno in _NO_ROOM:
             remedy = "make room there and run the command again; what is committed is safe"
         elif error.errno in _NOT_ALLOWED:
             remedy = "name a directory that you may write"

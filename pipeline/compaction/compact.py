@@ -87,12 +87,12 @@ def merge(
     groups = [[index.segments[number] for number in group] for group in chosen]
     documents = sum(sizes[number].alive for group in chosen for number in group)
     # The round of the last update step: only later tombstones mask documents of the merged segments.
-    attempt = Attempt(crawl, Step("compact", next_step(manifests).round - 1))
+    attempt = Attempt.after_earlier(crawl, Step("compact", next_step(manifests).round - 1))
     read = [file for group in groups for s in group for file in files[s.folder]]
     paths = [file.path for file in tombstones]
     load = load_of([[file for s in group for file in files[s.folder]] for group in groups], documents)
     name, seconds = f"round {attempt.step.round} compact", documents * _SECONDS_PER_DOCUMENT
-    fitted = Fitted(engine, seconds, load, compact_bound, name, warn)
+    fitted = Fitted.to_memory(engine, seconds, load, compact_bound, name, warn)
     plan = CompactStep(
         crawl.root, attempt.step.round, groups, paths, [*read, *tombstones], attempt.report, fitted.parts
     )

@@ -86,7 +86,7 @@ def compact_frontier(
     if not chosen and not chosen_left:
         return None
     next_round = next_step(manifests).round
-    attempt = Attempt(crawl, Step("compact", next_round - 1))
+    attempt = Attempt.after_earlier(crawl, Step("compact", next_round - 1))
     read = [*(file for file in files if file.path in merged), *left]
     in_use = [file.path for file in files if file.path not in merged]
     plan = CompactFrontierStep(
@@ -94,7 +94,9 @@ def compact_frontier(
     )
     rows = sum(file.live for file in sized if file.path in merged)
     load = load_of(chosen, {file.path: file.live for file in sized})
-    fitted = Fitted(engine, rows * _SECONDS_PER_ROW, load, compact_bound, f"round {attempt.step.round} compact", warn)
+    fitted = Fitted.to_memory(
+        engine, rows * _SECONDS_PER_ROW, load, compact_bound, f"round {attempt.step.round} compact", warn
+    )
     fitted.run(partial(build, step=plan))
     if damage.note(attempt.files()):
         attempt.clear()

@@ -77,10 +77,10 @@ def merge_tables(
     files = {table: [file for run in some for file in run] for table, some in chosen.items() if some}
     if not files:
         return None
-    attempt = Attempt(crawl, Step("compact", step.round - 1))
+    attempt = Attempt.after_earlier(crawl, Step("compact", step.round - 1))
     merged = [file for some in files.values() for file in some]
     name, seconds = f"round {attempt.step.round} compact", sum(file.rows for file in merged) * _SECONDS_PER_ROW
-    fitted = Fitted(engine, seconds, load_of(files), compact_bound, name, warn)
+    fitted = Fitted.to_memory(engine, seconds, load_of(files), compact_bound, name, warn)
     plan = CompactTablesStep(crawl.root, attempt.step.round, files, attempt.report, fitted.parts)
     fitted.run(partial(build, step=plan))
     if damage.note(attempt.files()):

@@ -81,7 +81,7 @@ def drop_bodies(
     rows = sum(file.rows for file in visits)
     if last <= rounds or not rows:
         return None
-    attempt = Attempt(crawl, Step("compact", last))
+    attempt = Attempt.after_earlier(crawl, Step("compact", last))
     partitions = -(-rows // _ROWS_PER_PARTITION)
     plan = DropBodiesStep(crawl.root, visits, last - rounds, least_share, partitions, attempt.report)
     engine.run(partial(build, step=plan), rows * _SECONDS_PER_ROW)

@@ -82,7 +82,7 @@ def _rewrite(crawl: CrawlDir, manifests: Sequence[Manifest], blocks: Blocks, rou
                 new += _without(crawl.root, file, blocks)
     if not old:
         return {}
-    attempt = Attempt(crawl, Step("compact", round_))
+    attempt = Attempt.after_earlier(crawl, Step("compact", round_))
     crawl.require_claim()
     attempt.commit(files=new, merged=old, suffix=f"-{uuid.uuid4().hex[:8]}")
     return {table: count for table, count in counts.items() if table != "urls"}

@@ -9,12 +9,16 @@ from ...transforms.directory.checkpoints import fold
 from ...transforms.directory.crawl_dir import CrawlDir, next_step, visible_files
 from ...transforms.directory.pieces import attempts_prefix, find_leftovers
 from ...transforms.files import filesystem
+from ...transforms.files.store import is_draft
 from ...transforms.tables.schemas import TABLES
 from .fold_history import KEPT_FOR
 
+_WITH_DRAFTS = ("", "manifests", "attempts")
+"""The folders of small files that only the owner of the lock, or a guard, writes."""
+
 
 def remove_garbage(crawl: CrawlDir, now: datetime, kept_for: timedelta = KEPT_FOR, is_guarded: bool = False) -> int:
-    """Remove every file of a table or index that no committed step names, and return the number of files.
+    """Remove every file of a table or index that no committed step names, and drafts; return the number of files.
 
     Files of a `seeds add` that runs beside it stay, and pieces of the step under way. So do files that were replaced
     within `kept_for`: a reader may be about to open them. The order matters: whoever wrote a file before the files were
@@ -31,7 +35,15 @@ def remove_garbage(crawl: CrawlDir, now: datetime, kept_for: timedelta = KEPT_FO
     crawl.require_claim()
     with contextlib.suppress(FileNotFoundError):  # a writer removed its own
         filesystem.delete(crawl.path(path) for path in garbage)
-    return len(garbage)
+    return len(garbage) + _remove_drafts(crawl, is_guarded)
+
+
+def _remove_drafts(crawl: CrawlDir, is_guarded: bool) -> int:
+    """Remove the drafts of small files, under the guard under which others than the owner of the lock make them."""
+    with contextlib.nullcontext() if is_guarded else filesystem.guard(crawl.root):
+        drafts = [path for folder in _WITH_DRAFTS for path in crawl.paths(folder, "*.tmp") if is_draft(path)]
+        filesystem.delete(crawl.path(path) for path in drafts)
+    return len(drafts)
 
 
 def _data_files(crawl: CrawlDir) -> Iterator[str]:

@@ -47,7 +47,7 @@ def rebuild_index(crawl: CrawlDir, engine: Engine, korean_morphemes: bool, index
     Link data is not carried over: it needs a `rank` step. Searches as of earlier rounds still use the old segments.
     """
     manifests = crawl.require_manifests()
-    attempt = Attempt(crawl, Step("compact", next_step(manifests).round - 1))
+    attempt = Attempt.after_earlier(crawl, Step("compact", next_step(manifests).round - 1))
     documents, tombstones = (files_of(manifests, table) for table in ("documents", "tombstones"))
     rows = sum(file.rows for file in documents)
     plan = RebuildStep(

@@ -24,7 +24,7 @@ from ...transforms.http.request_headers import Identity
 from ...transforms.outcomes import IMPORTED, LINKS_ONLY
 from ...transforms.parsing.crawl_scope import CrawlScope
 from ...transforms.politeness.adopted import write_promises
-from ...transforms.settings import Settings, changed_values, settings_digest
+from ...transforms.settings import Settings, changed_values, render, settings_digest
 from ...transforms.tables.table_files import TableFile, TableWriter
 from ...transforms.urls.canonical import url_key
 from ..attempt import Attempt, Engine
@@ -85,15 +85,13 @@ def import_archives(
     """Import the captures of archives, as rounds of a crawl whose pages are not requested.
 
     Each round is committed as a whole. After a kill, or `stop`, the same call goes on at the file and the record. What
-    a crawl that was killed owes is done first, or taken over: its update, reopened URLs, promises to hosts.
+    a crawl that was killed owes is done first, or taken over: its update, reopened URLs, promises to hosts. A new crawl
+    begins with the first round: what has nothing to import leaves no crawl behind.
     """
     settings = with_released(crawl, settings)
     _finish_update(crawl, settings, engine, observer)
     release_reopened_urls(crawl, settings.traps, datetime.now(UTC))
     follows = _was_followed(crawl.manifests()) if job.follows is None else job.follows
-    if not crawl.manifests():
-        now = iso(datetime.now(UTC))
-        crawl.commit(Manifest("seeds", 0, settings_digest(settings), (), {"seeds": 0}, (), now, now))
     name = _name_of(job, settings_digest(settings), SCAN.names, tuple(read_blocks(crawl)), follows)
     scans = [f"attempts/import-{name}-scan-{number:06d}.parquet" for number in range(len(job.sources))]
     own = _Import(crawl, settings, engine, observer, stop, job, follows, name, scans)
@@ -110,6 +108,15 @@ def import_archives(
     if not found.is_stopped:
         filesystem.delete(crawl.path(path) for path in crawl.paths("attempts", f"import-{name}-*"))
     return found
+
+
+def _begin(crawl: CrawlDir, settings: Settings) -> None:
+    """Write the settings and the first manifest of a new crawl."""
+    if not crawl.exists("crawl.toml"):
+        crawl.write_text("crawl.toml", render(settings))
+    if not crawl.manifests():
+        now = iso(datetime.now(UTC))
+        crawl.commit(Manifest("seeds", 0, settings_digest(settings), (), {"seeds": 0}, (), now, now))
 
 
 def _finish_update(crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:
@@ -181,8 +188,9 @@ def _import_part(own: _Import, part: Sequence[Slice], rights: Rights, found: Imp
             found.skipped[reason] += getattr(chosen, reason)
         if not chosen.visits + chosen.robots:
             return
+        _begin(crawl, own.settings)
         prefix = f"{step.round:06d}-import-{own.name}"
-        attempt = Attempt(crawl, step, prefix)
+        attempt = Attempt.after_earlier(crawl, step, prefix)
         attempt.stop_earlier()
         leftovers = find_leftovers(crawl, prefix)
         files: list[File] = [(source, source.bytes) for source in own.job.sources]
@@ -205,7 +213,7 @@ def _import_part(own: _Import, part: Sequence[Slice], rights: Rights, found: Imp
 
 def _promises(crawl: CrawlDir, step: Step) -> list[TableFile]:
     """The promises to hosts of a killed fetch step, whose round the import takes; its workers, if any, are stopped."""
-    fetch = Attempt(crawl, step)
+    fetch = Attempt.after_earlier(crawl, step)
     fetch.stop_earlier()
     return write_promises(crawl.root, step.round, find_promises(crawl, attempts_prefix(step)))
 

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     directory = CrawlDir(arguments.dir)
     directory.require_manifests()
     console = Console([text_output(sys.stderr)])
-    words = session.COMMAND_LINE
+    words = session.COMMAND_LINE._replace(seed="URL")
     found = session.choose_seeds(arguments.seed, arguments.sitemap, arguments.seeds, words, console.warn)
     if not found:
         raise Usage("seeds add needs a URL, --sitemap URL or --seeds FILE")

@@ -56,7 +56,7 @@ def render(found: Status) -> str:
     running, many = found.running, [row for row in found.copies if total(row) >= _MANY]
     when, step = ("now", running.step) if running and running.step else ("next", found.next_step.step)
     lines = [
-        f"{found.directory}: {found.rounds} rounds; {when}: {step} of round {found.next_step.round}",
+        f"{found.directory}: {counted(found.rounds, 'round')}; {when}: {step} of round {found.next_step.round}",
         *([running_line(running)] if running else []),
         *_times(found),
         _line("tables", found.tables),

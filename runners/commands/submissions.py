@@ -35,7 +35,7 @@ def open_submissions(crawl: CrawlDir) -> Submit:
 
 def take(crawl: CrawlDir, text: str, now: datetime) -> Receipt:
     """Put a URL into the crawl's next round, if it is one, belongs to the crawl, and has not been there."""
-    seeds, bad = parse_seeds(text.splitlines()[:1], "submission")
+    seeds, bad = parse_seeds(text.splitlines()[:1])
     if not seeds:
         problem = bad[0].problem if bad else "there is no URL"
         return Receipt(400, f"This cannot be visited: {problem}.")

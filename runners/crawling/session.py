@@ -120,20 +120,23 @@ def choose_seeds(
 ) -> list[Seed]:
     """Return the seeds in lists of URLs and in a file, one per line; `warn` gets a line on each unusable one.
 
-    StartError if some are given and none is usable, or the file cannot be read.
+    StartError if some are given and none is usable, or the file cannot be read. It names a single one, with no warning.
     """
-    seeds, bad = parse_seeds(urls, words.seed)
-    more, more_bad = parse_seeds(sitemaps, words.sitemap, SITEMAP)
+    seeds, bad = parse_seeds(urls, option=words.seed)
+    more, more_bad = parse_seeds(sitemaps, option=words.sitemap, kind=SITEMAP)
     seeds, bad = seeds + more, bad + more_bad
     if file is not None:
         more, more_bad = parse_seeds(_read_lines(file), file)
         seeds, bad = seeds + more, bad + more_bad
+    is_useless = not seeds and bool(urls or sitemaps or file is not None)
+    meant = next((f"https://{line.text}" for line in bad if _SITE.fullmatch(line.text)), "https://example.org/")
+    if is_useless and len(bad) == 1:
+        raise StartError(f"{bad[0].where} {bad[0].text!r}: {bad[0].problem}; give one such as {meant}")
     for line in bad[:_NAMED]:
         warn(str(line))
     if len(bad) > _NAMED:
-        warn(f"{len(bad) - _NAMED} more lines are skipped")
-    if not seeds and (urls or sitemaps or file is not None):
-        meant = next((f"https://{line.text}" for line in bad if _SITE.fullmatch(line.text)), "https://example.org/")
+        warn(f"{len(bad) - _NAMED} more are skipped")
+    if is_useless:
         raise StartError(f"none of the seeds is a URL that can be crawled; give one such as {meant}")
     return seeds
 

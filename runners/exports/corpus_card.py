@@ -30,11 +30,7 @@ def card(
     lines = [
         "---",
         *(["language:", *(f"- '{code}'" for code in codes)] if codes else ()),
-        "configs:",
-        "- config_name: default",
-        "  data_files:",
-        "  - split: train",
-        f'    path: "data-*.{ending}"',
+        *(_configs(ending) if made.shards else ()),
         "---",
         "",
         "# Web corpus",
@@ -71,6 +67,11 @@ def card(
         "Rights in the documents remain with their authors; `url` names the source of each.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _configs(ending: str) -> list[str]:
+    files = ["  data_files:", "  - split: train", f'    path: "data-*.{ending}"']
+    return ["configs:", "- config_name: default", *files]
 
 
 def _included(include: Sequence[str]) -> list[str]:

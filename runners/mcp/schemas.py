@@ -147,6 +147,8 @@ def _value(name: str, value: Any, schema: Schema) -> str | int:
         if type(value) is not int or not schema["minimum"] <= value <= schema["maximum"]:
             raise ArgumentError(f"{name} must be a whole number from {schema['minimum']} to {schema['maximum']}")
         return value
+    if type(value) is int:  # such as a round, or a query for a year
+        value = str(value)
     if not isinstance(value, str) or not value.strip() or len(value) > schema["maxLength"]:
         raise ArgumentError(f"{name} must be text of 1 to {schema['maxLength']} characters: {schema['description']}")
     value = value.encode(errors="replace").decode()  # JSON may escape half of a character

@@ -30,6 +30,11 @@ def latency(elapsed_ms: float | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
+    """A time, rounded to seconds, or to minutes from an hour on.
+
+    >>> duration(1.8), duration(59.6), duration(3661.0)
+    ('2 s', '1 min 0 s', '1 h 1 min')
+    """
+    minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -124,4 +124,5 @@ def limit(rate: Rate, clock: Callable[[], float]) -> Callable[[], None]:
 def _error_response(status: int, message: str) -> flask.Response:
     if flask.request.path.startswith(("/api/", "/healthz", "/metrics")):
         return flask.make_response({"error": message}, status)
-    return flask.make_response(flask.render_template("error.html", status=status, message=message), status)
+    query = flask.request.args.get("q", "")  # stays in the search field
+    return flask.make_response(flask.render_template("error.html", status=status, message=message, query=query), status)

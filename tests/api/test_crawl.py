@@ -132,17 +132,17 @@ def test_a_seed_that_is_skipped_is_a_warning(tmp_path: Path) -> None:
     with pytest.warns(beamtrawl.BeamtrawlWarning) as warned:
         beamtrawl.crawl(tmp_path / "new", ["fish", NOWHERE], rounds=0, allow_address="127.0.0.0/8")
     assert [str(w.message) for w in warned] == [
-        "seeds, line 1: 'fish' is skipped: not an absolute URL; it must start with http:// or https://"
+        "seeds 'fish' is skipped: not an absolute URL; it must start with http:// or https://"
     ]
     assert warned[0].filename == __file__
 
 
 def test_seeds_that_are_all_skipped_are_an_error(tmp_path: Path) -> None:
     with (
-        pytest.warns(beamtrawl.BeamtrawlWarning, match="ftp://a.test/"),
+        pytest.warns(beamtrawl.BeamtrawlWarning, match="^seeds '(ftp://a.test/|fish)' is skipped: "),
         pytest.raises(beamtrawl.StartError, match="none of the seeds is a URL that can be crawled"),
     ):
-        beamtrawl.crawl(tmp_path / "new", "ftp://a.test/")
+        beamtrawl.crawl(tmp_path / "new", ["ftp://a.test/", "fish"])
 
 
 def test_an_address_that_is_refused_is_a_warning(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def test_a_page_without_copies_is_found_and_its_text_withheld(crawled: Crawled) 
 def test_explain_and_changes(crawled: Crawled) -> None:
     async def call(client: Client) -> Any:
         explained = structured(await client.call_tool("explain", {"url": crawled.url("/gone")}))
-        changes = structured(await client.call_tool("changes", {"since": "0"}))
+        changes = structured(await client.call_tool("changes", {"since": 0}))
         return explained, changes
 
     explained, changes = crawled.ask(call)

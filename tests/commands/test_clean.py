@@ -151,6 +151,18 @@ def test_what_a_writer_that_has_ended_left_is_removed(planned: Path) -> None:
     assert files(planned) == before
 
 
+DRAFTS = ("lock.json", "crawl.toml", "manifests/000001-fetch.json", "attempts/beside-ab.json")
+
+
+def test_drafts_that_a_kill_left_are_removed(planned: Path) -> None:
+    before = files(planned) - set(GARBAGE)
+    for name in DRAFTS:
+        filesystem.write_bytes(str(planned / f"{name}.0a1b2c3d.tmp"), b"")
+    (planned / "notes.tmp").write_text("of somebody")
+    assert remove_garbage(CrawlDir(str(planned)), NOW) == len(DRAFTS) + len(GARBAGE)
+    assert files(planned) == {*before, "notes.tmp"}
+
+
 def test_a_writer_that_counts_as_ended_commits_nothing(planned: Path) -> None:
     crawl = CrawlDir(str(planned))
     manifest = Manifest("seeds", 0, "", (), {}, (), "", "")

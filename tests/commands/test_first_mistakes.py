@@ -200,14 +200,26 @@ def test_of_many_bad_seeds_the_first_are_named(tmp_path: Path) -> None:
     ran = beamtrawl("crawl", tmp_path / "new", "--seeds", file)
     assert ran.err.splitlines()[9:] == [
         f"{file}, line 10: 'no-url' is skipped: not an absolute URL; it must start with http:// or https://",
-        "68 more lines are skipped",
+        "68 more are skipped",
         "beamtrawl: none of the seeds is a URL that can be crawled; give one such as https://example.org/",
     ]
 
 
 def test_a_site_that_is_no_url_is_named_as_one(tmp_path: Path) -> None:
     ran = beamtrawl("crawl", tmp_path / "new", "--seed", "a.test:80/x")
-    assert ran.err.splitlines()[-1].endswith("can be crawled; give one such as https://a.test:80/x")
+    assert ran.err.splitlines() == [
+        "beamtrawl: --seed 'a.test:80/x': not an absolute URL; it must start with http:// or https://;"
+        " give one such as https://a.test:80/x"
+    ]
+
+
+def test_a_bad_url_of_seeds_add_is_named_in_one_line(crawled: Path) -> None:
+    ran = beamtrawl("seeds", "add", crawled, "fish")
+    assert (ran.code, ran.err) == (
+        2,
+        "beamtrawl: URL 'fish': not an absolute URL; it must start with http:// or https://;"
+        " give one such as https://example.org/\n",
+    )
 
 
 def test_one_of_a_thing_is_no_plural(crawled: Path, tmp_path: Path) -> None:

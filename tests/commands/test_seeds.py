@@ -53,9 +53,11 @@ BAD = {
 
 @each_row(BAD)
 def test_a_bad_line_is_named_with_its_number_and_skipped(line, problem):
-    seeds, (bad,) = parse_seeds(["# seeds", "http://a.test/", line, "http://b.test/"], "seeds.txt")
+    lines = ["# seeds", "http://a.test/", line, "http://b.test/"]
+    seeds, (bad,) = parse_seeds(lines, "seeds.txt")
     assert [seed.url for seed in seeds] == ["http://a.test/", "http://b.test/"]
     assert str(bad) == f"seeds.txt, line 3: {line!r} is skipped: {problem}"
+    assert str(parse_seeds(lines, option="--seed")[1][0]) == f"--seed {line!r} is skipped: {problem}"
 
 
 def test_a_long_bad_line_is_cut_in_the_message():

@@ -117,7 +117,7 @@ def committed(path: Path) -> dict[str, bytes]:
 def test_an_attempt_that_ends_removes_its_traces_and_earlier_ones_but_not_those_of_a_successor(tmp_path: Path) -> None:
     crawl, step = CrawlDir(str(tmp_path)), Step("compact", 2)
     crawl.write_text("attempts/000002-compact-00000000.json", "of one that was killed")
-    first, second = Attempt(crawl, step), Attempt(crawl, step)
+    first, second = Attempt.after_earlier(crawl, step), Attempt.after_earlier(crawl, step)
     crawl.write_text(f"attempts/{first.name}.json", "[]")
     crawl.write_text(f"attempts/{second.name}.json", "[]")
     first.clear()

@@ -281,14 +281,13 @@ def test_an_observer_that_fails_says_so_and_the_others_go_on():
 # --where, what is said when the exporter fails
 FAILS = {
     "true": "exporter \"titles\" failed: AttributeError: 'NoneType' object has no attribute 'strip'",
-    "false": "nothing to export: no row of documents matches, or the exporter read none",
     "colour = 1": "--where colour = 1: ",
 }
 
 
 def test_an_exporter_writes_documents_or_leaves_nothing_behind(crawled, tmp_path):
     directory, _ = crawled
-    conditions = ["media_type = 'text/html' AND title < 'M'", *FAILS]
+    conditions = ["media_type = 'text/html' AND title < 'M'", "false", *FAILS]
     files = [tmp_path / str(number) / "titles.tsv" for number in range(len(conditions))]
     for file in files:
         file.parent.mkdir()
@@ -296,8 +295,9 @@ def test_an_exporter_writes_documents_or_leaves_nothing_behind(crawled, tmp_path
         ["export", "titles", directory, file, "--where", condition]
         for file, condition in zip(files, conditions, strict=True)
     ]
-    written, *failed = in_one_process(commands, environment(directory))
+    written, empty, *failed = in_one_process(commands, environment(directory))
     assert (written.code, written.out) == (0, f"2 documents: {files[0]}\n"), written.err
+    assert (empty.code, empty.out, files[1].read_bytes()) == (0, f"0 documents: {files[1]}\n", b""), empty.err
     found = documents(directory)
     assert files[0].read_text().splitlines() == [
         f"{found[path]['url']}\t{title}" for path, title in [("/", "Home"), ("/cod", "Cod")]
@@ -305,7 +305,7 @@ def test_an_exporter_writes_documents_or_leaves_nothing_behind(crawled, tmp_path
     for ran, message in zip(failed, FAILS.values(), strict=True):
         assert (ran.code, ran.err.count("\n")) == (1, 1)
         assert ran.err.startswith(f"beamtrawl: {message}")
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [files[0]]
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == files[:2]
 
 
 # crawl.toml, the message

@@ -145,13 +145,18 @@ def test_a_file_is_one_request(tmp_path):
     [
         (["--since", 3], "--since 3: the last round with documents is 2; name it, or one before it"),
         (["--where", "nothing = 1"], "--where nothing = 1: "),
-        (["--where", "false"], "nothing to export: no document matches"),
         (["--index", "Pages"], "argument --index: Pages: must be lower-case letters, digits, _ and -"),
     ],
 )
 def test_bad_words_are_one_line_and_nothing_is_written(crawl, tmp_path, words, said):
     assert failure("export", "bulk", crawl, tmp_path / "out", "--for", "opensearch", *words)[1].startswith(said)
     assert not list(tmp_path.glob("out/*"))
+
+
+def test_no_document_is_no_error(crawl, tmp_path):
+    ran = beamtrawl("export", "bulk", crawl, tmp_path / "out", "--for", "opensearch", "--where", "false")
+    assert ran[:3] == (0, f"0 documents as of round 2: {tmp_path}/out\n", "")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["mapping.json"]
 
 
 def test_engines_are_those_of_the_documentation():

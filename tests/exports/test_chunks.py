@@ -166,7 +166,9 @@ def test_parquet_and_messages(exports: list[tuple[Path, list[dict[str, Any]]]], 
     assert said == (2, "--since 6: the last round with documents is 5; name it, or one before it")
     assert failure("export", "chunks", folder, tmp_path / "x.txt")[0] == 2
     assert failure("export", "chunks", folder, tmp_path / "x.jsonl", "--tokens", "20")[0] == 2
-    assert failure("export", "chunks", folder, tmp_path / "x.jsonl", "--where", "false")[0] == 1
+    empty = beamtrawl("export", "chunks", folder, tmp_path / "x.jsonl", "--where", "false")
+    assert (empty.code, (tmp_path / "x.jsonl").read_bytes()) == (0, b"")
+    assert empty.out.startswith("0 chunks of 0 pages as of round 5")
 
 
 def test_what_is_blocked_is_deleted(exports: list[tuple[Path, list[dict[str, Any]]]], tmp_path: Path) -> None:

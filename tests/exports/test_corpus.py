@@ -123,9 +123,15 @@ def test_shards_end_by_size(crawl: Path, tmp_path: Path, format_: str) -> None:
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [shard.name for shard in made.shards]
 
 
-def test_nothing_to_export_leaves_nothing(crawl: Path, tmp_path: Path) -> None:
-    said = failure("export", "corpus", crawl, tmp_path / "out", "--where", "url LIKE '%/reserved'")
-    assert said == (1, "nothing to export: no document matches (left out: 1 reserved)")
+def test_no_document_is_a_card_that_says_why(crawl: Path, tmp_path: Path) -> None:
+    ran = beamtrawl("export", "corpus", crawl, tmp_path / "out", "--where", "url LIKE '%/reserved'")
+    assert ran[:3] == (0, f"0 documents in 0 files, 1 left out: {tmp_path}/out\n", "")
+    (card,) = (tmp_path / "out").iterdir()
+    assert "data_files" not in card.read_text()
+    assert "(Content-Usage, Content-Signal, TDMRep, noai) | 1 |" in card.read_text()
+
+
+def test_a_condition_that_fails_leaves_nothing(crawl: Path, tmp_path: Path) -> None:
     said = failure("export", "corpus", crawl, tmp_path / "out", "--where", "nonsense (")
     assert said[1].startswith("--where nonsense (: the query failed: Parser Error")
     assert contents(tmp_path) == {}

@@ -14,6 +14,7 @@ import pytest
 from beamtrawl.runners.exports import rows as module
 from beamtrawl.runners.program.main import run
 from beamtrawl.transforms.files import filesystem
+from beamtrawl.transforms.tables.schemas import DOCUMENTS
 from tests.support.command_line import PROGRAM, beamtrawl, contents, failure
 from tests.support.committed import commit_rows
 from tests.support.crawls import rows
@@ -72,7 +73,6 @@ def test_standard_output_holds_what_a_file_holds(
 REFUSED = [
     (["x.txt"], 2, "x.txt: name a file that ends in .jsonl, .csv or .parquet, or give --format"),
     (["x.parquet.gz"], 2, "x.parquet.gz: Parquet is compressed already; drop .gz"),
-    (["x.csv", "--where", "language = 'xx'"], 1, "nothing to export: no row of documents matches"),
 ]
 
 
@@ -82,6 +82,19 @@ def test_refusals(crawl: Path, tmp_path: Path, words: list[str], code: int, line
     ended, said = failure("export", "documents", crawl, tmp_path / name, *others)
     assert (ended, said.removeprefix(f"{tmp_path}/")) == (code, line)
     assert contents(tmp_path) == {}
+
+
+@pytest.mark.parametrize("format_", ["jsonl", "csv", "parquet"])
+def test_no_row_is_an_empty_file(crawl: Path, tmp_path: Path, format_: str) -> None:
+    file = tmp_path / f"x.{format_}"
+    ran = beamtrawl("export", "documents", crawl, file, "--where", "language = 'xx'")
+    assert ran[:3] == (0, f"0 rows: {file}\n", "")
+    if format_ == "parquet":
+        empty = pq.read_table(file)
+        assert (empty.num_rows, empty.schema.names[:2]) == (0, DOCUMENTS.names[:2])
+    else:
+        head = ",".join(DOCUMENTS.names[:2]) if format_ == "csv" else ""
+        assert file.read_text().startswith(head) and file.read_text().count("\n") == (format_ == "csv")
 
 
 def test_a_condition_that_is_no_sql(crawl: Path, tmp_path: Path) -> None:

@@ -175,6 +175,12 @@ REFUSED = [  # query string, what the message says
 ]
 
 
+def test_a_query_that_is_refused_stays_in_the_search_field(client):
+    answer = client.get("/?q=%3Cb%3E" + "a" * MAX_QUERY)
+    assert answer.status_code == 400
+    assert 'value="&lt;b&gt;aaa' in answer.text
+
+
 def test_the_api_gives_pages_by_cursor_though_the_index_changes(tmp_path):
     crawl, times = indexed(tmp_path, ROWS), itertools.count()
     client = create_app(crawl, clock=lambda: float(next(times))).test_client()

@@ -108,6 +108,30 @@ def test_files_that_are_no_wacz(tmp_path: Path) -> None:
     assert said["rounds"] == 0
 
 
+def test_files_without_a_record_begin_no_crawl(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("<p>no archive")
+    (tmp_path / "made").mkdir()
+    for folder in ("new", "made"):
+        ran = beamtrawl("import", "warc", tmp_path / folder, tmp_path / "page.html")
+        assert (ran.code, ran.err) == (1, f"beamtrawl: {tmp_path}/page.html, byte 0: it is no WARC file\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["made", "page.html"]
+    assert list((tmp_path / "made").iterdir()) == []
+    words = [*PROGRAM, "import", "warc", tmp_path / "new", "-"]
+    piped = subprocess.run(words, check=False, input=b"no archive", capture_output=True)
+    assert piped.stderr == b"beamtrawl: standard input, byte 0: it is no WARC file\n"
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_store_of_an_unknown_kind_is_named_in_one_line(tmp_path: Path) -> None:
+    ran = beamtrawl("import", "warc", tmp_path / "new", "ftp://a.test/a.warc.gz")
+    assert (ran.code, ran.err) == (
+        1,
+        "beamtrawl: ftp://a.test/a.warc.gz: ftp:// is no file system that Beam has here; give a local"
+        " path, without a scheme, or one on s3://, gs:// or hdfs://\n",
+    )
+    assert not (tmp_path / "new").exists()
+
+
 def odd(path: Path, hash_: str = "", compression: int = zipfile.ZIP_STORED, old: bytes = b"", new: bytes = b"") -> Path:
     """A WACZ file with some of its bytes changed."""
     package = json.dumps({"resources": [{"path": "archive/a.warc", "hash": hash_}] if hash_ else []})
@@ -217,4 +241,4 @@ def test_a_file_of_descriptions_only_is_no_mistake(tmp_path: Path) -> None:
     (tmp_path / "a.warc.gz").write_bytes(record("a", Type="warcinfo"))
     said = imported(tmp_path / "c", tmp_path / "a.warc.gz")
     assert (said["records"], said["rounds"], said["skipped"], said["troubles"]) == (1, 0, {"warcinfo": 1}, [])
-    assert list((tmp_path / "c" / "attempts").iterdir()) == []
+    assert not (tmp_path / "c").exists()

@@ -37,7 +37,7 @@ def replace_robots(path: Path, body: str | None = None) -> None:
     writer.write_rows(kept)
     written = writer.close()
     assert written is not None
-    attempt = Attempt(directory, Step("compact", max(m.round for m in directory.manifests())))
+    attempt = Attempt.after_earlier(directory, Step("compact", max(m.round for m in directory.manifests())))
     attempt.commit(files=[written], merged=files, suffix=f"-{uuid.uuid4().hex[:8]}")
 
 

@@ -48,7 +48,7 @@ class Here(Elsewhere):
 def ran(engine):
     """The workers of the step, its projected and measured megabytes, and the lines that were told."""
     told = []
-    fitted = Fitted(engine, 9.0, LOAD, update_bound, "round 1 update", told.append)
+    fitted = Fitted.to_memory(engine, 9.0, LOAD, update_bound, "round 1 update", told.append)
     fitted.run(lambda pipeline: None)
     return engine.ran, {name: size // MB for name, size in (fitted.memory or {}).items()}, told
 

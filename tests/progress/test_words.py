@@ -27,7 +27,9 @@ def test_a_size(count: float, text: str) -> None:
 
 DURATIONS = {
     0: "0 s",
-    59.9: "59 s",
+    1.8: "2 s",
+    59.4: "59 s",
+    59.6: "1 min 0 s",
     60: "1 min 0 s",
     125: "2 min 5 s",
     3599: "59 min 59 s",

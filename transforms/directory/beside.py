@@ -22,7 +22,8 @@ def registered(crawl: CrawlDir) -> Iterator[tuple[CrawlDir, str]]:
         return
     token = new_token()
     claim = Claim(f"{REGISTRATION}{token}.json", token)
-    crawl.write_text(claim.path, render_owner(token))
+    with filesystem.guard(crawl.root):  # a cleaning removes drafts
+        crawl.write_text(claim.path, render_owner(token))
     try:
         yield crawl.claimed(claim), _stem(token)
     finally:

@@ -12,6 +12,18 @@ Tag = Mapping[str, str]
 """The version of an object, for `Store.replace`."""
 
 
+_DRAFT = re.compile(r".+\.[0-9a-f]{8}\.tmp")
+
+
+def is_draft(name: str) -> bool:
+    """Whether a name is that of a draft of `write_whole` or `write_new`, which a kill may leave behind.
+
+    >>> is_draft("lock.json.0a1b2c3d.tmp"), is_draft("lock.json"), is_draft("notes.tmp")
+    (True, False, False)
+    """
+    return bool(_DRAFT.fullmatch(name))
+
+
 class Space(NamedTuple):
     """Bytes of the disk of a folder."""
 

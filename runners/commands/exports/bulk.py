@@ -52,8 +52,6 @@ def export_bulk(arguments: argparse.Namespace) -> None:
             bulk.write(batches, rights, scope, include, since)
             left = listed(bulk.left_out)
             left = f" (left out: {left})" if left else ""
-            if since is None and not bulk.documents:
-                raise Failure(f"nothing to export: no document matches{left}")
     except QueryError as error:
         raise Failure(f"--where {where}: {error}") from error
     deleted = f" and {counted(bulk.deletions, 'deletion')}" if since is not None else ""

@@ -51,9 +51,6 @@ def export_corpus(arguments: argparse.Namespace) -> None:
             signals = read_signals(crawl.root, paths_of(manifests, "robots"), identity.token)
             blocks = BlockFiles(crawl).read()
             made = write_corpus(batches, out, format_, _SHARD, blocks, rules, arguments.include, signals)
-            if not made.documents:
-                left = ", ".join(f"{count} {name}" for name, count in made.left_out.items())
-                raise Failure(f"nothing to export: no document matches{f' (left out: {left})' if left else ''}")
             with out.create("README.md") as sink:
                 text = card(made, identity, where, arguments.include, format_, rounds, datetime.now(UTC))
                 sink.write(text.encode("utf-8", "replace"))

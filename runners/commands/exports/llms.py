@@ -53,7 +53,7 @@ def export_llms(arguments: argparse.Namespace) -> None:
         raise Failure(f"--where {where}: {error}") from error
     left = f" (left out: {selected.left})" if selected.left else ""
     if not entries:
-        raise Failure(f"nothing to export: no document matches{left}")
+        raise Failure(f"nothing to export: no document matches{left}, and llms.txt is about a site with pages")
     hosts = sorted({urlsplit(entry.url).netloc for entry in entries})
     if len(hosts) > 1:
         raise Usage(f"the crawl has {len(hosts)} hosts; name one with --host: {', '.join(hosts[:_MOST_NAMED])}, …")

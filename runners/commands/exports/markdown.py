@@ -52,8 +52,6 @@ def export_markdown(arguments: argparse.Namespace) -> None:
     except QueryError as error:
         raise Failure(f"--where {arguments.where}: {error}") from error
     left = f" (left out: {selected.left})" if selected.left else ""
-    if not selected.count:
-        raise Failure(f"nothing to export: no document matches{left}")
     count = 0
     with whole_tree(arguments.out) as tree:
         for stored in stored_pages(crawl, manifests):

@@ -52,8 +52,6 @@ def export_documents(arguments: argparse.Namespace) -> None:
                 raise
             except Exception as error:
                 raise Failure(f'exporter "{name}" failed: {one_line(error)}') from error
-            if not documents.count:
-                raise Failure("nothing to export: no row of documents matches, or the exporter read none")
             if not draft.is_file():
                 raise Failure(f'exporter "{name}" wrote no file')
             with draft.open("rb") as source, whole_file(out) as sink:

@@ -27,7 +27,7 @@ def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def export_rows(arguments: argparse.Namespace) -> None:
-    """Write the rows of a table for which a condition holds."""
+    """Write the rows of a table for which a condition holds; none is no error."""
     table, out = arguments.table, arguments.out
     format_ = arguments.format or ("jsonl" if out == STDOUT else format_of(out))
     if format_ is None:
@@ -38,8 +38,6 @@ def export_rows(arguments: argparse.Namespace) -> None:
         crawl, query = CrawlDir(arguments.dir), where(table, arguments.where)
         with query_batches(crawl, query, BATCH) as batches, whole_file(out) as sink:
             count = write_rows(batches, format_, sink)
-            if not count:
-                raise Failure(f"nothing to export: no row of {table} matches")
     except QueryError as error:
         raise Failure(f"--where {arguments.where}: {error}") from error
     if out != STDOUT:

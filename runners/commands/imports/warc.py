@@ -1,6 +1,7 @@
 """`beamtrawl import warc`: the captures in web archives, as rounds of a crawl."""
 
 import argparse
+import contextlib
 import glob
 import hashlib
 import importlib.util
@@ -16,10 +17,9 @@ from ....transforms.archives.reader import HOW_TO_INSTALL
 from ....transforms.archives.sources import Source, Trouble, sources_of
 from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.crawl_settings import stored_settings
-from ....transforms.errors import BeamtrawlError
+from ....transforms.errors import BeamtrawlError, StoreError
 from ....transforms.files import filesystem
 from ....transforms.plugins import PluginError
-from ....transforms.settings import render
 from ...crawling import session
 from ...crawling.console import Console, open_outputs, run_interruptibly
 from ...engines.choose import RUNNERS, engine, fork_early, notice, submission
@@ -74,11 +74,10 @@ def import_from_warc(arguments: argparse.Namespace) -> int:
     stop = StopSignal()
 
     def work() -> Imported:
-        with Lock(directory, on_lost=stop.stop) as claimed:
-            if not claimed.exists("crawl.toml"):
-                claimed.write_text("crawl.toml", render(settings))
+        with _without_trace(directory), Lock(directory, on_lost=stop.stop) as claimed:
             job = _job(claimed, paths, arguments)
             found = import_archives(claimed, settings, chosen, console, stop, job)
+            found.troubles = [_named(trouble, claimed) for trouble in found.troubles]
             if not found.is_stopped:
                 _forget_input(claimed)
                 session.rank_after_crawl(claimed, settings.ranking, chosen, console)
@@ -104,6 +103,8 @@ def _job(directory: CrawlDir, paths: list[str], arguments: argparse.Namespace) -
             found, wrong = sources_of(_spool(directory) if path == "-" else path)
         except FileNotFoundError as error:
             raise Usage(f"{path} is no file") from error
+        except StoreError:
+            raise  # it names the path
         except OSError as error:
             raise Failure(f"{path} cannot be read: {error.strerror or error}") from error
         sources += found
@@ -138,6 +139,20 @@ def _local(path: str) -> str:
     return str(Path(path).resolve())
 
 
+@contextlib.contextmanager
+def _without_trace(directory: CrawlDir) -> Iterator[None]:
+    """Removes the empty folders of a local directory that has no crawl after the body, itself only if it is new."""
+    root = Path(directory.root)
+    own = [root / "attempts"] if root.exists() else [root / "attempts", root]
+    try:
+        yield
+    finally:
+        if filesystem.store_of(directory.root).has_local_paths and not (root / "manifests").exists():
+            for folder in own:
+                with contextlib.suppress(OSError):  # it is missing, or has files
+                    folder.rmdir()
+
+
 _INPUT = "attempts/import-input-"
 
 
@@ -151,6 +166,11 @@ def _spool(directory: CrawlDir) -> str:
     path = directory.path(f"{_INPUT}{digest.hexdigest()}.warc")
     filesystem.rename(draft, path)
     return path
+
+
+def _named(trouble: Trouble, directory: CrawlDir) -> Trouble:
+    """The trouble, without the path under which standard input is stored for a while."""
+    return trouble._replace(name="standard input") if trouble.name.startswith(directory.path(_INPUT)) else trouble
 
 
 def _forget_input(directory: CrawlDir) -> None:
