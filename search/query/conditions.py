@@ -70,7 +70,7 @@ class Query(NamedTuple):
     phrases: tuple[tuple[str, ...], ...]  # of two words or more, scored
     condition: Condition  # of the documents that match
     wider: Condition  # if nothing matches: phrases beside words are optional, except after a plus or an operator
-    weights: Mapping[str, float]  # of each word: as often as it occurs in the query, pairs of a run less (`pair_weights`)
+    weights: Mapping[str, float]  # of each word, as often as it occurs; pairs of a run less (`pair_weights`)
     exact: tuple[tuple[str], ...] = ()  # forms of a short query, scored beside their words
     pairs: tuple[str, ...] = ()  # of words in a row (`analysis.pairs`), scored where a title has them in a row
     exact_weight: int = 1

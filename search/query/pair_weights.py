@@ -9,6 +9,7 @@ have the weight ACROSS. How the numbers were chosen is in docs/measurements/sear
 
 import itertools
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from ...transforms.indexing.analysis import overlapping, runs
@@ -25,12 +26,16 @@ _SCRIPT = re.compile(f"([{_HIRAGANA}])|([{_KATAKANA}])|([{_HANGUL}])")
 
 
 def pair_weights(text: str) -> dict[str, float]:
-    """The weights of those terms of a text that count for less than a word.
+    """The weights of the terms of a text in scripts without spaces: each the mean over its occurrences.
 
-    >>> {pair: round(weight, 2) for pair, weight in pair_weights("Qtの日本語 リンク 日").items()}
-    {'の日': 0.33, '日本': 0.71, '本語': 0.71, 'リン': 0.71, 'ンク': 0.71}
+    >>> {pair: round(weight, 2) for pair, weight in pair_weights("Qtの日本語 リンク 全文").items()}
+    {'の日': 0.33, '日本': 0.71, '本語': 0.71, 'リン': 0.71, 'ンク': 0.71, '全文': 1.0}
     """
-    return {term: weight for parts in runs(text) for term, weight in _of_run(parts) if weight < 1}
+    weights: defaultdict[str, list[float]] = defaultdict(list)
+    for parts in runs(text):
+        for term, weight in _of_run(parts):
+            weights[term].append(weight)
+    return {term: sum(each) / len(each) for term, each in weights.items()}
 
 
 def _of_run(parts: Sequence[str]) -> Iterator[tuple[str, float]]:

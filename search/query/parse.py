@@ -218,9 +218,9 @@ class _Parser:
             self._has_words |= bool(terms) and not is_quoted
             self.in_order += () if found else terms
             words = (terms if is_quoted else piece.words) + (() if found else tuple(identifiers(text))[:MAX_PHRASE])
-            less = pair_weights(text) if any(map(is_overlapping, terms)) else {}
+            of_pairs = pair_weights(text) if any(map(is_overlapping, terms)) else {}
             for word in words:
-                self.weights[word] += less.get(word, 1)
+                self.weights[word] += of_pairs.get(word, 1)
             if len(terms) > 1 and (is_quoted or _is_name(text, terms)):
                 self.phrases.append(terms)
         if not terms:
