@@ -7,10 +7,9 @@ mostly changes where a word or its ending begins, so what is between two changes
 have the weight ACROSS. How the numbers were chosen is in docs/measurements/search.md.
 """
 
-import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ...transforms.indexing.analysis import overlapping, runs
 
@@ -21,8 +20,7 @@ ACROSS = 1 / 3
 """The weight of a pair across two scripts."""
 
 _HIRAGANA, _KATAKANA = "\u3041-\u309f", "\u30a0-\u30ff\u31f0-\u31ff"
-_HANGUL = "\u1100-\u11ff\u3131-\u318f\ua960-\ua97f\uac00-\ud7ff"
-_SCRIPT = re.compile(f"([{_HIRAGANA}])|([{_KATAKANA}])|([{_HANGUL}])")
+_SAME_SCRIPT = re.compile(f"[{_HIRAGANA}]+|[{_KATAKANA}]+|[^{_HIRAGANA}{_KATAKANA}]+")
 
 
 def pair_weights(text: str) -> dict[str, float]:
@@ -33,17 +31,15 @@ def pair_weights(text: str) -> dict[str, float]:
     """
     weights: defaultdict[str, list[float]] = defaultdict(list)
     for parts in runs(text):
-        for term, weight in _of_run(parts):
+        for term, weight in zip(overlapping(parts), _of_run(parts), strict=True):
             weights[term].append(weight)
     return {term: sum(each) / len(each) for term, each in weights.items()}
 
 
-def _of_run(parts: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """The terms of a run with their weights."""
-    scripts = [found.lastindex if (found := _SCRIPT.match(part)) else None for part in parts]
-    within: list[float] = []  # by part, the weight of a pair of its script
-    for _, same in itertools.groupby(scripts):
-        length = sum(1 for _ in same)
-        within += [max(LEAST, max(length - 1, 1) ** -0.5)] * length
-    for place, term in enumerate(overlapping(parts)):
-        yield term, within[place] if len(set(scripts[place : place + 2])) == 1 else ACROSS
+def _of_run(parts: Sequence[str]) -> list[float]:
+    """The weight of each term of a run."""
+    weights: list[float] = []
+    for same in _SAME_SCRIPT.finditer("".join(part[0] for part in parts)):
+        pairs = same.end() - same.start() - 1
+        weights += [max(LEAST, max(pairs, 1) ** -0.5)] * pairs + [ACROSS]
+    return weights[:-1] or [1.0]
