@@ -8,7 +8,6 @@ have the weight ACROSS. How the numbers were chosen is in docs/measurements/sear
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 
 from ...transforms.indexing.analysis import overlapping, runs
@@ -24,16 +23,15 @@ _SAME_SCRIPT = re.compile(f"[{_HIRAGANA}]+|[{_KATAKANA}]+|[^{_HIRAGANA}{_KATAKAN
 
 
 def pair_weights(text: str) -> dict[str, float]:
-    """The weights of the terms of a text in scripts without spaces: each the mean over its occurrences.
+    """The weights of the terms of a text in scripts without spaces: of one that is repeated, that of its last place.
 
     >>> {pair: round(weight, 2) for pair, weight in pair_weights("Qtの日本語 リンク 全文").items()}
     {'の日': 0.33, '日本': 0.71, '本語': 0.71, 'リン': 0.71, 'ンク': 0.71, '全文': 1.0}
     """
-    weights: defaultdict[str, list[float]] = defaultdict(list)
+    weights: dict[str, float] = {}
     for parts in runs(text):
-        for term, weight in zip(overlapping(parts), _of_run(parts), strict=True):
-            weights[term].append(weight)
-    return {term: sum(each) / len(each) for term, each in weights.items()}
+        weights.update(zip(overlapping(parts), _of_run(parts), strict=True))
+    return weights
 
 
 def _of_run(parts: Sequence[str]) -> list[float]:
