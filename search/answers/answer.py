@@ -157,7 +157,7 @@ class Answers:
                 continue
             if near := self._near(word):
                 scored[word], stand_for[word], respelled[word] = any_of(near), near, near[0]
-        best_names = named(parsed.names, scored, self._corpus.documents, len(self._corpus.current))
+        best_names = named(parsed.names, scored, parsed.weight, self._corpus.documents, len(self._corpus.current))
         return Terms(scored, best_names, stand_for, respelled)
 
     def _near(self, word: str) -> list[str]:
@@ -177,7 +177,7 @@ class Answers:
         words = [word for word in filling.words if word not in answer.parsed.words]
         if not words:
             return answer
-        parsed = answer.parsed._replace(words=(*answer.parsed.words, *words), times=filling.times)
+        parsed = answer.parsed._replace(words=(*answer.parsed.words, *words), weights=filling.weights)
         common = read_up_to(MAX_COMMON_POSTINGS, words, lambda units: self._corpus.scored(units, deadline))
         scored = {**common, **answer.terms.scored}
         terms = answer.terms._replace(scored=scored)

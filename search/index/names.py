@@ -5,7 +5,7 @@ the links of one site would lift its page above those that the words name. So wo
 "lint group" is more than a section on lints. It counts by what it is of the query, as its words weigh there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,17 +36,22 @@ class Named(NamedTuple):
         return self.names[self.best[place]] if place < len(docs) and docs[place] == doc else None
 
 
-def named(names: Sequence[str], found: Mapping[Unit, Scored], documents: int, size: int) -> Named:
+def named(
+    names: Sequence[str], found: Mapping[Unit, Scored], weight: Callable[[str], float], documents: int, size: int
+) -> Named:
     """The documents with one of the names, each with the highest score of one, the first of equal ones.
 
     A name has the weight of all its words, by their frequency among `documents`, times their share in that of the words
-    of all names. `found` has the names, with scores without that weight, and their words; `size` counts the documents
-    that have a number.
+    of all names. `found` has the names, with scores without that weight, and their words; a word has its `weight` in
+    the query, but counts once. `size` counts the documents that have a number.
     """
     given = [name for name in names if len(found[name].scores)]
     if not given:
         return Named(scored(NO_POSTINGS, np.empty(0, np.float32), size), (), np.empty(0, np.int64))
-    of_words = {word: inverse_document_frequency(documents, len(found[word].scores)) for word in words_of_names(names)}
+    of_words = {
+        word: inverse_document_frequency(documents, len(found[word].scores)) * min(1, weight(word))
+        for word in words_of_names(names)
+    }
     sums = [sum(of_words[word] for word in words_of(name)) for name in given]
     weights = [sum_ * min(1.0, sum_ / sum(of_words.values())) for sum_ in sums]  # a name may have a word twice
     docs = np.concatenate([found[name].postings.docs for name in given])

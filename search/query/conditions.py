@@ -70,7 +70,7 @@ class Query(NamedTuple):
     phrases: tuple[tuple[str, ...], ...]  # of two words or more, scored
     condition: Condition  # of the documents that match
     wider: Condition  # if nothing matches: phrases beside words are optional, except after a plus or an operator
-    times: Mapping[str, int]  # how often each word occurs in the query
+    weights: Mapping[str, float]  # of each word, as often as it occurs; pairs of a run less (`pair_weights`)
     exact: tuple[tuple[str], ...] = ()  # forms of a short query, scored beside their words
     pairs: tuple[str, ...] = ()  # of words in a row (`analysis.pairs`), scored where a title has them in a row
     exact_weight: int = 1
@@ -84,8 +84,8 @@ class Query(NamedTuple):
         """The words, phrases, exact forms and pairs, whose scores are added up; of names, the best one counts."""
         return (*self.words, *self.phrases, *self.exact, *self.pairs)
 
-    def weight(self, unit: Unit) -> int:
+    def weight(self, unit: Unit) -> float:
         """The factor of a unit's score: a word counts as often as it occurs, an exact form by the query's language."""
         if isinstance(unit, str):
-            return self.times.get(unit, 1)
+            return self.weights.get(unit, 1)
         return self.exact_weight if len(unit) == 1 else 1

@@ -19,7 +19,7 @@ phrases.
 """
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -35,6 +35,7 @@ from ...transforms.indexing.analysis import (
 from ..index.patterns import is_pattern, pattern, with_beginnings
 from .conditions import AllOf, AnyOf, Condition, Fact, Filter, Not, Phrase, Query, Word
 from .lexemes import FACT, FIELDS, FILTERS, Lexeme, Lexemes, as_text, lexemes
+from .pair_weights import pair_weights
 
 MAX_TERMS = 128
 """The most words of a query, stop words aside: enough for a pasted paragraph, and a bound on the cost."""
@@ -79,17 +80,15 @@ def parse(
     parts = as_text(text, facts) if is_text else lexemes(text, facts)
     parser = _Parser(parts, morphemes, keeps_common=keeps_common)
     condition = parser.query()
-    times = Counter(parser.words)
-    words = tuple(_without_common({word: word in STOP_WORDS for word in times}, keeps_common))
+    words = tuple(_without_common({word: word in STOP_WORDS for word in parser.weights}, keeps_common))
     phrases = tuple(dict.fromkeys(parser.phrases)) or tuple(_with_stop_words(parser.in_order, words))
-    times_of_words = {word: times[word] for word in words}
     has_tones = _VIETNAMESE.search("".join(words)) is not None
     return Query(
         words,
         phrases,
         condition,
         _Parser(parts, morphemes, False, keeps_common).query() if parser.is_mixed else condition,
-        times_of_words,
+        {word: parser.weights[word] for word in words},
         _exact_forms(words, MAX_TERMS if has_tones else _MAX_EXACT),
         () if parser.is_long else tuple(dict.fromkeys(pair for _, pair in pairs(parser.in_order))),
         _VIETNAMESE_EXACT if has_tones else 1,
@@ -132,7 +131,7 @@ class _Parser:
         self._keeps_common = keeps_common
         self._morphemes = morphemes
         self._next = 0
-        self.words: list[str] = []
+        self.weights: defaultdict[str, float] = defaultdict(float)  # of words, in order
         self.in_order: list[str] = []  # the words of the query without what is searched for beside them
         self.phrases: list[tuple[str, ...]] = []
         self._has_words = self._has_phrases = False  # that are scored, outside quotation marks and required
@@ -218,9 +217,10 @@ class _Parser:
         if scores:
             self._has_words |= bool(terms) and not is_quoted
             self.in_order += () if found else terms
-            self.words += (terms if is_quoted else piece.words) + (
-                () if found else tuple(identifiers(text))[:MAX_PHRASE]
-            )
+            words = (terms if is_quoted else piece.words) + (() if found else tuple(identifiers(text))[:MAX_PHRASE])
+            of_pairs = pair_weights(text) if any(map(is_overlapping, terms)) else {}
+            for word in words:
+                self.weights[word] += of_pairs.get(word, 1)
             if len(terms) > 1 and (is_quoted or _is_name(text, terms)):
                 self.phrases.append(terms)
         if not terms:

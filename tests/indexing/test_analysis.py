@@ -185,4 +185,4 @@ def test_identifiers_of_any_text_have_its_letters_and_bounded_length(text):
 
 
 def test_examples():
-    assert doctest.testmod(analysis) == (0, 9)
+    assert doctest.testmod(analysis) == (0, 10)

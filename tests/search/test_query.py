@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.search.index import patterns
-from beamtrawl.search.query import lexemes
+from beamtrawl.search.query import lexemes, pair_weights
 from beamtrawl.search.query import parse as parse_module
 from beamtrawl.search.query.conditions import AllOf, AnyOf, Filter, Not, Phrase, Word
 from beamtrawl.search.query.lexemes import day, plain_query
@@ -135,6 +135,32 @@ def test_the_pairs_of_a_query(text, pairs):
     found = parse(text)
     assert ", ".join(found.pairs) == pairs
     assert found.scoring == (*found.words, *found.phrases, *found.exact, *found.pairs)
+
+
+WEIGHTS = {
+    "words, as often as they occur": ("a1 b1 A1", {"a1": 2, "b1": 1}),
+    "one pair": ("全文 검색 ไทย a1", {"全文": 1, "검색": 1, "ไทย": 1, "a1": 1}),
+    "two pairs": ("全文書", {"全文": 2**-0.5, "文書": 2**-0.5}),
+    "three clusters": ("ក្រុមហ៊ុ", {"ក្រុម": 2**-0.5, "មហ៊ុ": 2**-0.5}),
+    "no less than a half": ("甲乙丙丁戊己庚", dict.fromkeys(["甲乙", "乙丙", "丙丁", "丁戊", "戊己", "己庚"], 0.5)),
+    "each run for itself": ("全文書 文書 a1", {"全文": 2**-0.5, "文書": 2**-0.5 + 1, "a1": 1}),
+    "between words, too": ("a1全文書b1", {"a1": 1, "全文": 2**-0.5, "文書": 2**-0.5, "b1": 1}),
+    "each script of a run": (
+        "日本語のリンク",
+        {"日本": 2**-0.5, "本語": 2**-0.5, "語の": 1 / 3, "のリ": 1 / 3, "リン": 2**-0.5, "ンク": 2**-0.5},
+    ),
+    "in forms of another width": ("ﾘﾝｸＡ1", {"リン": 2**-0.5, "ンク": 2**-0.5, "a1": 1}),
+    "in quotation marks, and an identifier": (
+        '"全文書" 甲乙丙_x',
+        {"全文": 2**-0.5, "文書": 2**-0.5, "甲乙": 2**-0.5, "乙丙": 2**-0.5, "x": 1, "_x": 1},
+    ),
+    "not of what is excluded": ("全文 -甲乙丙", {"全文": 1}),
+}
+
+
+@each_row(WEIGHTS)
+def test_the_weights_of_the_words_of_a_query(text, weights):
+    assert parse(text).weights == pytest.approx(weights)
 
 
 EXACT = {
@@ -305,7 +331,7 @@ def test_a_book_is_a_query_of_its_first_words():
 
 
 def test_examples():
-    assert not any(doctest.testmod(module).failed for module in (parse_module, lexemes, patterns))
+    assert not any(doctest.testmod(module).failed for module in (parse_module, lexemes, pair_weights, patterns))
 
 
 def test_exact_forms_of_vietnamese_count_in_queries_of_any_length():

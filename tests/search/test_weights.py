@@ -89,6 +89,12 @@ def test_a_page_of_the_best_links_and_date_stays_behind_one_that_answers_much_be
     assert next(iter(explained(tmp_path, rows))) == "named"
 
 
+def test_a_long_word_in_a_script_without_spaces_does_not_outweigh_two_others(tmp_path):
+    rows = [page("one", text="サーバー について"), page("two", text="Apache Beam について")]
+    assert list(explained(tmp_path / "1", rows, "Apache Beam サーバー")) == ["two", "one"]
+    assert list(explained(tmp_path / "2", rows, "Beam サーバー")) == ["one", "two"]
+
+
 def test_a_page_that_is_surely_spam_stays_behind_its_equals_and_is_still_found(tmp_path):
     rows = [page("1", spam_score=1.0, link_rank=1e9, published_at=TODAY), page("2", spam_score=0.0)]
     assert list(explained(tmp_path, rows)) == ["2", "1"]

@@ -151,13 +151,13 @@ class Naive:
             frequency += WEIGHTS[field] * count / relative
             names += WEIGHTS[field] * count / relative if field != "body" else 0
         if is_of_section:
-            weight = SECTION * self.sum_of_idf(words_of(unit))
+            weight = SECTION
         else:
             weight = self.idf(unit) * (PHRASE if not isinstance(unit, str) else PAIR if " " in unit else 1)
         return weight * (frequency * (K1 + 1) / (K1 + frequency) + NAMES * names / (K1 + names))
 
-    def sum_of_idf(self, words):
-        return sum(self.idf(word) for word in words)
+    def sum_of_idf(self, words, query):
+        return sum(self.idf(word) * min(1, query.weight(word)) for word in words)
 
     def search(self, text, limit=8):
         """(score, URL) of all documents that match, best first; the same of the weaker matches of a page of `limit`."""
@@ -172,7 +172,7 @@ class Naive:
         if limit > UNFILLED and 0 < len(known) <= limit:
             filling = self.parse(text, is_text=is_text, keeps_common=True)
             common = [word for word in filling.words if word not in query.words]
-            query = query._replace(words=(*query.words, *common), times=filling.times)
+            query = query._replace(words=(*query.words, *common), weights=filling.weights)
             urls = {url for _, url in known}
             weaker += [
                 pair for pair in self.ask(query, filling.condition if found else filling.wider) if pair[1] not in urls
@@ -180,8 +180,8 @@ class Naive:
         return found, weaker
 
     def ask(self, query, condition, least_score=0.0):
-        of_all = self.sum_of_idf({word for name in query.names for word in words_of(name)})
-        shares = [(name, self.sum_of_idf(words_of(name)) / of_all) for name in query.names]
+        of_all = self.sum_of_idf({word for name in query.names for word in words_of(name)}, query)
+        of_names = [(name, self.sum_of_idf(words_of(name), query)) for name in query.names]
         found = []
         for number, document in enumerate(self.documents):
             if matches(document, condition):
@@ -190,7 +190,8 @@ class Naive:
                     if query.scoring
                     else 1.0
                 )
-                score += max((self.score(number, name) * min(1.0, share) for name, share in shares), default=0.0)
+                of_sections = (self.score(number, name) * of * min(1.0, of / of_all) for name, of in of_names)
+                score += max(of_sections, default=0.0)
                 found.append((score * self.boost(document.row), document.row["url"]))
         least = least_score * max((score for score, _ in found), default=0.0)
         found = [pair for pair in found if pair[0] >= least]

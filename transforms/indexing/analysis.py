@@ -229,14 +229,17 @@ def terms_of_piece(piece: str) -> tuple[list[str], list[tuple[int, str]]]:
     """
     if piece.isascii() and piece.isalnum():
         return [piece[:MAX_TERM_LENGTH]], []
-    folded = unicodedata.normalize("NFKC", piece).casefold().replace("\u00ad", "")  # a soft hyphen is inside a word
-    if "\u200d" in folded or "\u200c" in folded:
-        folded = _JOINED.sub("", folded)
+    folded = _folded(piece)
     if "_" not in folded:
         return _terms(folded), []
     folded = folded.replace("_\u200b", "_")  # a place for a line break
     names = [name for name in _IDENTIFIER.finditer(folded) if _is_whole(name[0])]
     return _terms(folded), list(zip(_terms_before(folded, names), [name[0] for name in names], strict=True))
+
+
+def _folded(piece: str) -> str:
+    folded = unicodedata.normalize("NFKC", piece).casefold().replace("\u00ad", "")  # a soft hyphen is inside a word
+    return _JOINED.sub("", folded) if "\u200d" in folded or "\u200c" in folded else folded
 
 
 def _terms(folded: str) -> list[str]:
@@ -250,9 +253,22 @@ def _terms(folded: str) -> list[str]:
 
 
 def _of_run(run: str) -> list[str]:
-    """The overlapping terms of a run in scripts without spaces: the pairs of its characters, or of its clusters."""
-    parts = run if _IN_CJK.match(run) else clusters(run)
+    return overlapping(run if _IN_CJK.match(run) else clusters(run))
+
+
+def overlapping(parts: Sequence[str]) -> list[str]:
+    """The terms of the characters or clusters of a run in scripts without spaces: its pairs, or what is alone."""
     return list(map("".join, itertools.pairwise(parts))) if len(parts) > 1 else ["".join(parts)]
+
+
+def runs(text: str) -> list[list[str]]:
+    """The characters, or clusters, of each run of a text in scripts without spaces.
+
+    >>> runs("ＦＵＬＬ全文 text, ไทย")
+    [['全', '文'], ['ไท', 'ย']]
+    """
+    found = (run for piece in _pieces(text) if not piece.isascii() for run, _ in _RUN.findall(_folded(piece)) if run)
+    return [list(run) if _IN_CJK.match(run) else clusters(run) for run in found]
 
 
 def clusters(run: str) -> list[str]:
