@@ -27,7 +27,7 @@ from tests.support.web_process import WebProcess
 
 def ask(web: Web, *paths: str, host: str = "a.test", method: str = "GET", **headers: str):
     """The answers to requests on one connection: (status, body, headers)."""
-    connection = http.client.HTTPConnection(web.authority(host), timeout=10)
+    connection = http.client.HTTPConnection(web.authority(host), timeout=60)
     answers = []
     for path in paths:
         connection.request(method, path, headers=headers)
@@ -126,7 +126,7 @@ def test_a_request_that_its_client_gave_up_ends_then():
 
 def test_closing_ends_open_connections():
     with Web({"a.test": {"/": slow(60), "/idle": "<p>hi"}}) as web:
-        idle, waiting = (http.client.HTTPConnection(web.authority("a.test"), timeout=10) for _ in range(2))
+        idle, waiting = (http.client.HTTPConnection(web.authority("a.test"), timeout=60) for _ in range(2))
         idle.request("GET", "/idle")
         assert idle.getresponse().read() == b"<p>hi"
         waiting.request("GET", "/")
@@ -193,7 +193,7 @@ def test_hosts_by_name():
     with Web({"a.test": {"/": "http://a.test/x"}}, by_name=True) as web:
         name, port, address = web.pins[0].split(":")
         assert (name, address, web.url("a.test")) == ("a.test", "127.0.0.1", f"http://a.test:{port}/")
-        client = http.client.HTTPConnection(address, int(port), timeout=10)
+        client = http.client.HTTPConnection(address, int(port), timeout=60)
         client.request("GET", "/")
         assert client.getresponse().read().decode() == web.url("a.test", "/x")
         client.close()

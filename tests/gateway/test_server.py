@@ -126,14 +126,14 @@ def test_monitoring_does_not_wait_behind_searches() -> None:
     def slow(environ, start_response):
         served.append(environ["PATH_INFO"])
         begun.set()
-        release.wait(10)
+        release.wait(60)
         return app(environ, start_response)
 
     paths = ["/first", "/a", "/b", "/metrics", "/healthz?x"]
     with serving(slow, ServerLimits(threads=1)) as server, connected(server.effective_port, 5) as connections:
         for number, (connection, path) in enumerate(zip(connections, paths, strict=True)):
             connection.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
-            assert begun.wait(10)
+            assert begun.wait(60)
             while len(server.task_dispatcher.queue) < number:
                 time.sleep(0.01)
         release.set()
