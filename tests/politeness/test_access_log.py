@@ -295,7 +295,7 @@ def test_a_real_impolite_client_is_caught():
 
     def note_arrival(headers):
         arrived.set()
-        return slow(0.2)
+        return slow(2.0)  # the other request arrives meanwhile
 
     sites = {"a.test": {"/robots.txt": plain(ROBOTS), "/": note_arrival, "/private/x": "<p>secret"}}
     with Web(sites) as web:
