@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from beamtrawl.runners.process.garbage import collect_rarely
 
-# A slow machine is no failure: examples have no deadline of their own.
-settings.register_profile("beamtrawl", deadline=None)
+# A slow machine is no failure: examples have no deadline, and may take long to draw. Nor is chance, of a change that has
+# nothing to do with it: a run draws the examples of the run before. `--hypothesis-profile random` draws others.
+settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("beamtrawl", settings.get_profile("random"), derandomize=True)
 settings.register_profile("short", settings.get_profile("beamtrawl"), max_examples=40)
 settings.load_profile("beamtrawl")
 
