@@ -5,8 +5,10 @@
 
 import contextlib
 import fcntl
+import os
 import signal
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +17,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from beamtrawl.runners.process.garbage import collect_rarely
+from beamtrawl.runners.process.lock import HEARTBEAT_THREAD
 
-# A slow machine is no failure: examples have no deadline, and may take long to draw. Nor is chance, of a change that has
-# nothing to do with it: a run draws the examples of the run before. `--hypothesis-profile random` draws others.
+# A slow machine is no failure: examples have no deadline, and may take long to draw. Chance is none either: each run
+# draws the same examples. `--hypothesis-profile random` draws others.
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("beamtrawl", settings.get_profile("random"), derandomize=True)
 settings.register_profile("short", settings.get_profile("beamtrawl"), max_examples=40)
@@ -31,6 +34,20 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 TESTS = Path(__file__).parent
 CACHE = TESTS.parent / ".cache"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_is_left_behind() -> Iterator[None]:
+    """A lock or an environment variable that a module leaves behind changes the tests after it, in another module."""
+    before = locks_and_environment()
+    yield
+    assert locks_and_environment() == before
+
+
+def locks_and_environment() -> tuple[list[threading.Thread], dict[str, str]]:
+    locks = [thread for thread in threading.enumerate() if thread.name == HEARTBEAT_THREAD]
+    return locks, {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+
 
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 """Number of tests that a short run leaves out, by category."""

@@ -116,7 +116,8 @@ def test_a_kept_connection_may_rest_between_requests() -> None:
 def read_answer(connection: socket.socket) -> bytes:
     found = b""
     while not found.endswith(b"127.0.0.1"):
-        assert (part := connection.recv(1000)), found
+        part = connection.recv(1000)
+        assert part, found
         found += part
     return found
 
