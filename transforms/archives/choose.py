@@ -79,7 +79,6 @@ class Choice:
         self._database = duckdb.connect(f"{folder}/choice.db")
         self._database.execute(f"SET temp_directory = '{folder}'; SET memory_limit = '1GB'; SET threads = 1")
         self._database.execute("SET preserve_insertion_order = false; SET TimeZone = 'UTC'")
-        self._database.execute("SET enable_progress_bar = false")  # as in `sql_views.connect`
         for name, schema in _TABLES.items():
             self._database.register("empty", schema.empty_table())
             self._database.execute(f"CREATE TABLE {name} AS SELECT * FROM empty")
