@@ -7,17 +7,21 @@ import contextlib
 import fcntl
 import signal
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from beamtrawl.runners.process.garbage import collect_rarely
+from beamtrawl.runners.process.lock import HEARTBEAT_THREAD
 
-# A slow machine is no failure: examples have no deadline of their own.
-settings.register_profile("beamtrawl", deadline=None)
+# A slow machine is no failure: examples have no deadline, and may take long to draw. Chance is none either: each run
+# draws the same examples. `--hypothesis-profile random` draws others.
+settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("beamtrawl", settings.get_profile("random"), derandomize=True)
 settings.register_profile("short", settings.get_profile("beamtrawl"), max_examples=40)
 settings.load_profile("beamtrawl")
 
@@ -29,6 +33,19 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 TESTS = Path(__file__).parent
 CACHE = TESTS.parent / ".cache"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_lock_is_left_behind() -> Iterator[None]:
+    """The heartbeat of a lock that a module leaves behind goes on in the tests after it, in another module."""
+    before = heartbeats()
+    yield
+    assert heartbeats() <= before
+
+
+def heartbeats() -> set[threading.Thread]:
+    return {thread for thread in threading.enumerate() if thread.name == HEARTBEAT_THREAD}
+
 
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 """Number of tests that a short run leaves out, by category."""

@@ -20,6 +20,9 @@ from .tables.schemas import TABLES
 MEMORY = "1GB"
 """The memory of queries with a temporary folder for what needs more."""
 
+_INTERRUPT_S = 0.05
+"""Seconds between two interrupts when the time is over: one that comes before a query begins has no effect on it."""
+
 
 class QueryError(BeamtrawlError):
     """A query that DuckDB rejects; the message is one line."""
@@ -169,19 +172,21 @@ def open_tables(
 
 @contextlib.contextmanager
 def _limited(connection: duckdb.DuckDBPyConnection, timeout_s: float | None) -> Iterator[None]:
-    """Interrupts the query that runs after so many seconds: QueryTimeout."""
+    """Interrupts the query that runs after so many seconds, and those that follow it: QueryTimeout."""
     if timeout_s is None:
         yield
         return
-    is_over = threading.Event()
+    is_over, has_ended = threading.Event(), threading.Event()
 
     def interrupt() -> None:
-        is_over.set()
-        connection.interrupt()
+        is_ended = has_ended.wait(timeout_s)
+        while not is_ended:
+            is_over.set()
+            connection.interrupt()
+            is_ended = has_ended.wait(_INTERRUPT_S)
 
-    timer = threading.Timer(timeout_s, interrupt)
-    timer.daemon = True
-    timer.start()
+    thread = threading.Thread(target=interrupt, name="time of a query", daemon=True)
+    thread.start()
     failed: Exception | None = None
     try:
         yield
@@ -190,7 +195,8 @@ def _limited(connection: duckdb.DuckDBPyConnection, timeout_s: float | None) -> 
             raise
         failed = error
     finally:
-        timer.cancel()
+        has_ended.set()
+        thread.join()
     if is_over.is_set():
         raise QueryTimeout(f"the query took longer than {timeout_s:g} seconds") from failed
 

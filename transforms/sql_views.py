@@ -70,6 +70,9 @@ def connect(
     """
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
+    # `python -c` and notebooks are interactive to DuckDB: it would draw the progress of a slow query on their output.
+    with contextlib.suppress(duckdb.InvalidInputException):  # raised in notebooks without ipywidgets
+        connection.execute("SET enable_progress_bar = false")
     with contextlib.suppress(duckdb.CatalogException):  # older versions of DuckDB have no such setting
         connection.execute("SET parquet_metadata_cache = true")
     for name in tables:

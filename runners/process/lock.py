@@ -25,6 +25,7 @@ from ...transforms.files.store import Tag
 from ..terminal.errors import LockedError
 
 HEARTBEAT = 10.0  # seconds
+HEARTBEAT_THREAD = "heartbeat of a lock"
 
 
 class Lock:
@@ -51,7 +52,7 @@ class Lock:
         self._since = time.time()
         self._is_lost = False
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._beat, daemon=True)
+        self._thread = threading.Thread(target=self._beat, name=HEARTBEAT_THREAD, daemon=True)
 
     def __enter__(self) -> CrawlDir:
         with self._guarded():

@@ -59,6 +59,18 @@ def test_the_import_and_a_crawl_log_nothing_and_leave_logging_alone(finished: be
     assert (ran.stderr, ran.stdout, ran.returncode) == ("", "", 0)
 
 
+def test_slow_queries_draw_no_progress_on_the_output(finished: beamtrawl.Report) -> None:
+    """As DuckDB does after two seconds where Python seems interactive to it: in notebooks and `python -c`."""
+    query = "SELECT current_setting('enable_progress_bar')"
+    program = (
+        f"import sys, beamtrawl\ncrawl, query = beamtrawl.open(sys.argv[1]), {query!r}\n"
+        "print([each.sql(query).fetchall() for each in (crawl, crawl.connect())])"
+    )
+    words = [sys.executable, "-c", program, finished.directory]
+    ran = subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert ran.stdout == "[[(False,)], [(False,)]]\n"
+
+
 def test_beam_is_as_it_was_after_the_last_of_two_crawls_at_once() -> None:
     before = pipeline.is_in_ipython, interactive_utils.is_in_ipython, logging.getLogger("apache_beam").level
     first, second = plain_beam(), plain_beam()

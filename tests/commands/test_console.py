@@ -104,7 +104,7 @@ def test_a_terminal_shows_a_step_in_its_width(columns: int, tmp_path: Path) -> N
     with os.fdopen(screen, "w", encoding="utf-8") as terminal:
         console = Console([text_output(terminal)], rounds=3)
         console.step_started(Step("fetch", 1), str(tmp_path / "progress"), 9)
-        assert run(lambda: seen.wait(10), console=console)
+        assert run(lambda: seen.wait(60), console=console)
         console.step_committed(FETCHED)
         console.warn("a seed is no URL")
         watcher.join()
@@ -142,7 +142,7 @@ def test_an_interrupt_asks_the_work_to_stop_and_waits_for_it(number: signal.Sign
 
     def work() -> str:
         os.kill(os.getpid(), number)
-        stop.wait(10)
+        stop.wait(60)
         return "all is committed" if stop.is_set() else "nobody said stop"
 
     assert run(work, stop, Console([TextOutput(stream)])) == "all is committed"

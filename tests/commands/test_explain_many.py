@@ -54,7 +54,7 @@ OTHERS: dict[str, Any] = {
 }
 CHANGES: dict[str, Any] = {
     **{"scope__mode": "any", "scope__depth": 4, "robot__name": "Tester", "scope__path_depth": 9},
-    **{"fetch__read_timeout": 0.3, "fetch__connect_timeout": 0.3, "fetch__max_body_bytes": 20_000},
+    **{"fetch__read_timeout": 2.0, "fetch__connect_timeout": 2.0, "fetch__max_body_bytes": 20_000},
 }
 OUTCOMES = {
     *("fetched", "redirected", "redirect_loop", "gone", "client_error", "server_error", "denied_robots", "timeout"),

@@ -24,7 +24,7 @@ def web():
 def crawled(web):
     """Every page of the web but the traps', as (depth, status, body, links) by URL."""
     connections = {
-        urlsplit(origin).netloc: http.client.HTTPConnection(urlsplit(origin).netloc, timeout=10)
+        urlsplit(origin).netloc: http.client.HTTPConnection(urlsplit(origin).netloc, timeout=60)
         for origin in web.origins.values()
     }
     pages = {}
@@ -92,7 +92,7 @@ def test_no_page_speaks_as_much_of_a_query_as_the_one_that_must_come_first(query
 
 def test_robots_files(web):
     def ask(name):
-        connection = http.client.HTTPConnection(urlsplit(web.origins[name]).netloc, timeout=10)
+        connection = http.client.HTTPConnection(urlsplit(web.origins[name]).netloc, timeout=60)
         connection.request("GET", "/robots.txt")
         response = connection.getresponse()
         body = response.read().decode()
@@ -122,7 +122,7 @@ def test_the_page_for_no_index_says_so(web, crawled):
     ],
 )
 def test_the_traps_have_no_end(web, start, link, steps):
-    connection = http.client.HTTPConnection(urlsplit(web.origins["club"]).netloc, timeout=10)
+    connection = http.client.HTTPConnection(urlsplit(web.origins["club"]).netloc, timeout=60)
     path, seen = start, []
     for _ in steps:
         connection.request("GET", path)
@@ -136,7 +136,7 @@ def test_the_traps_have_no_end(web, start, link, steps):
 
 
 def test_connections_are_kept_and_answers_are_prompt(web):
-    connection = http.client.HTTPConnection(urlsplit(web.origins["museum"]).netloc, timeout=10)
+    connection = http.client.HTTPConnection(urlsplit(web.origins["museum"]).netloc, timeout=60)
     connection.request("GET", "/")
     first = connection.getresponse()
     length = int(first.headers["Content-Length"])
@@ -160,7 +160,7 @@ def test_connections_are_kept_and_answers_are_prompt(web):
 def test_the_log_is_a_value_and_nothing_is_printed(capfd):
     with demo_web() as web:
         host = urlsplit(web.origins["almanac"]).netloc
-        connection = http.client.HTTPConnection(host, timeout=10)
+        connection = http.client.HTTPConnection(host, timeout=60)
         for path in ("/robots.txt", "/nowhere"):
             connection.request("GET", path, headers={"User-Agent": "me/1"})
             connection.getresponse().read()
@@ -176,7 +176,7 @@ def test_after_the_block_nobody_answers():
     with demo_web() as web:
         host = urlsplit(web.seeds[0]).netloc
     with pytest.raises(ConnectionRefusedError):
-        http.client.HTTPConnection(host, timeout=10).request("GET", "/")
+        http.client.HTTPConnection(host, timeout=60).request("GET", "/")
 
 
 def test_read_pages_and_render():

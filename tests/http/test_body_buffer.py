@@ -73,7 +73,7 @@ def test_complete_bodies_wait_in_order_for_memory() -> None:
 
     large = threading.Thread(target=take, args=("large", 9))
     large.start()
-    assert waits.wait(10)
+    assert waits.wait(60)
     while not memory._waiting:  # it stands in line
         pass
     small = threading.Thread(target=take, args=("small", 1))
@@ -82,8 +82,8 @@ def test_complete_bodies_wait_in_order_for_memory() -> None:
         pass
     assert order == []  # there is room for the small one, but it came later
     memory.give_back_loaded(8)
-    large.join(10)
-    small.join(10)
+    large.join(60)
+    small.join(60)
     assert order == ["large", "small"]
 
 
@@ -117,7 +117,7 @@ def test_a_body_that_no_disk_takes_is_deferred() -> None:
 def test_many_threads_with_partial_bodies() -> None:
     """Bodies of any length in 64 threads: each comes back whole, and no more memory is out than there is."""
     memory = BodyMemory(8 * PART, 40 * PART)
-    everybody = threading.Barrier(64, timeout=30)
+    everybody = threading.Barrier(64, timeout=60)
     loaded, most, lock = 0, 0, threading.Lock()
 
     def fetch(number: int) -> bool:

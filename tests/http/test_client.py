@@ -5,7 +5,8 @@ import dataclasses
 import gzip
 import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import brotli
 import pytest
@@ -19,7 +20,7 @@ from tests.support.raw import GZIP, HTML, PAGE, Peer, Talk, answer, chunked, dri
 
 LIMIT = 1000
 PATIENT = Fetch(total_timeout=30, max_body_bytes=LIMIT, allow_addresses=["127.0.0.0/8"])
-HASTY = Fetch(total_timeout=0.3, allow_addresses=["127.0.0.0/8"])
+HASTY = Fetch(total_timeout=2.0, allow_addresses=["127.0.0.0/8"])  # far from what a busy machine takes for an answer
 HEADERS = {"User-Agent": "Robot/1"}
 DEFLATE = b"Content-Encoding: deflate"
 BROTLI = b"Content-Encoding: br"
@@ -38,6 +39,13 @@ def client_of(request: pytest.FixtureRequest) -> Open:
 def ask(client_of: Open, talk: Talk, fetch: Fetch = PATIENT) -> Reply:
     with serve(talk) as server, contextlib.closing(client_of(fetch)) as client:
         return client.get(server.url(), HEADERS)
+
+
+def ask_dripping(client_of: Open, drips: Mapping[str, tuple[bytes, bytes]], fetch: Fetch) -> dict[str, Reply]:
+    """The replies of servers that start with some bytes and then drip others, by name; all are asked at once."""
+    with ThreadPoolExecutor(len(drips)) as pool:
+        asked = {name: pool.submit(ask, client_of, dripping(*drip), fetch) for name, drip in drips.items()}
+        return {name: reply.result() for name, reply in asked.items()}
 
 
 def raw_deflate(data: bytes) -> bytes:
@@ -203,45 +211,46 @@ def test_what_an_answer_comes_to(
     assert reply.address == "127.0.0.1"
 
 
+OK = b"HTTP/1.1 200 OK\r\n"
 SLOW_BODIES = {
-    "a length": (b"Content-Length: 9999\r\n\r\n", b"x"),
-    "no length": (b"\r\n", b"x"),
-    "chunks": (b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
-    "gzip": (GZIP + b"\r\n\r\n" + gzip.compress(PAGE)[:10], b"\0\0\0\xff\xff"),  # empty blocks
+    "a length": (OK + b"Content-Length: 9999\r\n\r\n", b"x"),
+    "no length": (OK + b"\r\n", b"x"),
+    "chunks": (OK + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+    "gzip": (OK + GZIP + b"\r\n\r\n" + gzip.compress(PAGE)[:10], b"\0\0\0\xff\xff"),  # empty blocks
 }
 
 
-@pytest.mark.parametrize(("framing", "drop"), SLOW_BODIES.values(), ids=SLOW_BODIES)
-def test_a_body_that_drips_ends_with_the_time_for_a_request(client_of: Open, framing: bytes, drop: bytes) -> None:
-    reply = ask(client_of, dripping(b"HTTP/1.1 200 OK\r\n" + framing, drop), HASTY)
-    assert (reply.status, reply.failure, reply.error) == (200, Outcome.TIMEOUT, "the whole request took too long")
-    assert reply.elapsed_s > 0.8 * HASTY.total_timeout  # without the time to connect
+def test_a_body_that_drips_ends_with_the_time_for_a_request(client_of: Open) -> None:
+    replies = ask_dripping(client_of, SLOW_BODIES, HASTY)
+    ends = {name: (reply.status, reply.failure, reply.error) for name, reply in replies.items()}
+    assert ends == dict.fromkeys(SLOW_BODIES, (200, Outcome.TIMEOUT, "the whole request took too long"))
+    # Without the time to connect, which a busy machine may make long.
+    assert max(reply.elapsed_s for reply in replies.values()) > 0.8 * HASTY.total_timeout
 
 
 SLOW_HEADS = {
     "a status line": (b"", b"x"),
-    "a header": (b"HTTP/1.1 200 OK\r\nX: ", b"x"),
-    "headers": (b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"),
+    "a header": (OK + b"X: ", b"x"),
+    "headers": (OK, b"X: y\r\n"),
     "please continue": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
-    "the size of a chunk": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"0"),
-    "what follows the last chunk": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X: y\r\n"),
+    "the size of a chunk": (OK + b"Transfer-Encoding: chunked\r\n\r\n", b"0"),
+    "what follows the last chunk": (OK + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"X: y\r\n"),
 }
 
 
-@pytest.mark.parametrize(("start", "drop"), SLOW_HEADS.values(), ids=SLOW_HEADS)
-def test_what_drips_and_is_no_body_ends_so_too(client_of: Open, start: bytes, drop: bytes) -> None:
+def test_what_drips_and_is_no_body_ends_so_too(client_of: Open) -> None:
     """Nobody has to cut it: each read keeps to the time that is left."""
-    reply = ask(client_of, dripping(start, drop), HASTY)
-    assert (reply.failure, reply.error) == (Outcome.TIMEOUT, "the whole request took too long")
+    replies = ask_dripping(client_of, SLOW_HEADS, HASTY)
+    ends = {name: (reply.failure, reply.error) for name, reply in replies.items()}
+    assert ends == dict.fromkeys(SLOW_HEADS, (Outcome.TIMEOUT, "the whole request took too long"))
 
 
-@pytest.mark.parametrize(("framing", "drop"), SLOW_BODIES.values(), ids=SLOW_BODIES)
-def test_a_body_below_the_floor_under_its_rate_is_given_up(client_of: Open, framing: bytes, drop: bytes) -> None:
-    slow = Fetch(read_timeout=1.0, min_rate=10_000, allow_addresses=["127.0.0.0/8"])
-    reply = ask(client_of, dripping(b"HTTP/1.1 200 OK\r\n" + framing, drop), slow)
-    assert (reply.status, reply.failure) == (200, Outcome.TIMEOUT)
-    assert reply.error == "the body came slower than fetch.min_rate"
-    assert 1.0 <= reply.elapsed_s < 30
+def test_a_body_below_the_floor_under_its_rate_is_given_up(client_of: Open) -> None:
+    slow = Fetch(read_timeout=2.0, min_rate=10_000, allow_addresses=["127.0.0.0/8"])
+    replies = ask_dripping(client_of, SLOW_BODIES, slow)
+    ends = {name: (reply.status, reply.failure, reply.error) for name, reply in replies.items()}
+    assert ends == dict.fromkeys(SLOW_BODIES, (200, Outcome.TIMEOUT, "the body came slower than fetch.min_rate"))
+    assert all(slow.read_timeout <= reply.elapsed_s < slow.total_timeout for reply in replies.values())
 
 
 def test_the_body_of_a_redirect_is_read_as_far_as_it_is_short(client_of: Open) -> None:
@@ -287,7 +296,7 @@ def test_a_request_is_cut_from_another_thread(client_of: Open, talk: Talk) -> No
     with serve(talk) as server, contextlib.closing(client_of(PATIENT)) as client:
         thread = threading.Thread(target=lambda: replies.append(client.get(server.url(), HEADERS)))
         thread.start()
-        assert server.asked.wait(10)
+        assert server.asked.wait(60)
         while thread.is_alive():
             client.abort()  # again and again, as the scheduler does
             thread.join(0.05)
@@ -307,7 +316,7 @@ def test_after_a_request_that_was_cut_the_next_one_is_another(client_of: Open) -
     with serve(talk) as server, contextlib.closing(client_of(PATIENT)) as client:
         thread = threading.Thread(target=client.get, args=(server.url(), HEADERS))
         thread.start()
-        assert server.asked.wait(10)
+        assert server.asked.wait(60)
         while thread.is_alive():
             client.abort()
             thread.join(0.05)

@@ -120,7 +120,7 @@ _TEXT = st.text(st.sampled_from("ab 1.)#*_-+=~`[](){}<>!&;|\\:/\"'\n\té한"), m
 
 
 @given(st.lists(_TEXT, min_size=1, max_size=4), st.sampled_from(["p", "li", "td", "h2", "b", "span", "blockquote"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_text_never_becomes_markup(texts: list[str], tag: str) -> None:
     root = lxml.html.fromstring("<html><body><p>A sentence.</p></body></html>")
     parts = [lxml.html.fromstring(f"<{tag}></{tag}>") for _ in texts]

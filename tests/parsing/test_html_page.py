@@ -266,7 +266,7 @@ def assert_storable(parsed: Page) -> None:
     assert all(urls.canonicalize(link.url) == link.url for link in parsed.links)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.binary(max_size=300) | mutated(PAGES), CONTENT_TYPES | st.text(), st.text())
 def test_any_bytes_give_a_page_that_can_be_stored(body, content_type, header):
     headers = [("X-Robots-Tag", header), ("Content-Language", header)]
@@ -275,7 +275,7 @@ def test_any_bytes_give_a_page_that_can_be_stored(body, content_type, header):
         assert_storable(parsed)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(st.deferred(lambda: mutated(real_pages(50) or PAGES)), CONTENT_TYPES)
 def test_real_pages_that_were_damaged_can_be_stored(body, content_type):
     parsed = parse_page(body, URL, content_type, [], "Our-Bot/1.0")

@@ -295,13 +295,13 @@ def test_a_real_impolite_client_is_caught():
 
     def note_arrival(headers):
         arrived.set()
-        return slow(0.2)
+        return slow(2.0)  # the other request arrives meanwhile
 
     sites = {"a.test": {"/robots.txt": plain(ROBOTS), "/": note_arrival, "/private/x": "<p>secret"}}
     with Web(sites) as web:
-        first, second = (http.client.HTTPConnection(web.authority("a.test"), timeout=10) for _ in range(2))
+        first, second = (http.client.HTTPConnection(web.authority("a.test"), timeout=60) for _ in range(2))
         first.request("GET", "/")
-        assert arrived.wait(10)
+        assert arrived.wait(60)
         second.request("GET", "/private/x", headers={"User-Agent": "robot"})
         for connection in (first, second):
             connection.getresponse().read()

@@ -38,7 +38,7 @@ def test_good_manners_on_every_host() -> None:
 
 
 def test_all_hosts_are_asked_at_once() -> None:
-    everybody = threading.Barrier(8, timeout=10)
+    everybody = threading.Barrier(8, timeout=60)
 
     def together(url: str, headers: Mapping[str, str]) -> Reply:
         everybody.wait()  # none goes on before all are there
@@ -52,7 +52,7 @@ def test_a_slow_host_holds_up_nobody() -> None:
     others_done = threading.Event()
 
     def slow(url: str, headers: Mapping[str, str]) -> Reply:
-        assert others_done.wait(10)
+        assert others_done.wait(60)
         return PAGE
 
     round_ = Round(Servers({"http://slow.test/0": slow}), pages("slow.test", 1), pages("quick.test", 20), threads=True)
@@ -141,7 +141,7 @@ def test_a_look_without_waiting_gives_what_has_happened() -> None:
     answer = threading.Event()
 
     def held(url: str, headers: Mapping[str, str]) -> Reply:
-        assert answer.wait(10)
+        assert answer.wait(60)
         return PAGE
 
     robots = {"http://a.test": Robots(Verdict.ALLOW_ALL)}
@@ -318,7 +318,7 @@ def test_servers_that_take_long_do_not_hold_up_the_others() -> None:
     held = threading.Event()
 
     def slow(url: str, headers: Mapping[str, str]) -> Reply:
-        assert held.wait(20)
+        assert held.wait(60)
         return PAGE
 
     servers = Servers({f"http://s{n}.test/0": slow for n in range(4)})

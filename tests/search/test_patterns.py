@@ -161,7 +161,7 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=30).map(" ".join) | st.text(max_size=60))
 @example("AND (")
 @example("( AND")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_text_pasted_from_a_document_finds_something(tmp_path_factory, text):
     rows = [{"url": "http://a.test/1", "text": text}, {"url": "http://a.test/2", "text": "other words"}]
     index = Index.open(indexed(tmp_path_factory.mktemp("pasted"), rows))

@@ -40,7 +40,7 @@ def units(pick, documents):
         yield Weighted(scored(Postings(docs, {}), scores.astype(np.float32), documents), pick.choice([1, 1, 1, 2, 5]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.randoms(use_true_random=False), st.integers(1, 20_000), st.sampled_from([1, 10, 100, 1000]))
 def test_the_best_are_those_of_all_scores(pick, documents, most):
     asked = list(units(pick, documents))

@@ -1,5 +1,6 @@
 """Crawl directories on object stores: every command, exclusion, kills and failures, on servers on loopback."""
 
+import functools
 import json
 import os
 import signal
@@ -7,7 +8,7 @@ import subprocess
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tests.imports.test_bad_input import record
 from tests.imports.test_bad_input import wacz as wacz_file
 from tests.support.command_line import LOOPBACK, PROGRAM, Ran, in_one_process
 from tests.support.prerequisites import lacks
-from tests.support.web import Page, Web, html, slow
+from tests.support.web import Answer, Web, html, slow
 
 try:
     import obstore  # noqa: F401
@@ -36,7 +37,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
         yield store
 
 
-def site(seconds: float = 0.0) -> dict[str, Page]:
+def site(seconds: float = 0.0) -> dict[str, Answer]:
     """Pages that the first one links to: two rounds."""
     first = html("Page 1", "What the first page says of lighthouses.", [f"/{n}" for n in range(2, PAGES)])
     others = {f"/{n}": html(f"Page {n}", f"What page {n} says of lighthouses. " * 9) for n in range(2, PAGES)}
@@ -154,9 +155,16 @@ def test_archives_in_a_store(store: Store, tmp_path: Path) -> None:
 
 
 def test_of_two_crawls_at_once_one_refuses(store: Store) -> None:
+    """The one that fetches waits for the other, which may start late."""
     directory = f"{store.root}/crawl"
-    with Web({"site.test": site(0.1)}) as web:
-        both = [start(store, *crawl_words(directory, web)) for _ in range(2)]
+    both: list[subprocess.Popen[str]] = []
+
+    def waiting(page: Answer, headers: Mapping[str, str]) -> Answer:
+        has_ended = any(process.poll() is not None for process in both)
+        return page if has_ended else slow(0.5, page)
+
+    with Web({"site.test": {path: functools.partial(waiting, page) for path, page in site().items()}}) as web:
+        both += [start(store, *crawl_words(directory, web)) for _ in range(2)]
         first, second = sorted((ran(process) for process in both), key=lambda ended: ended.code)
     assert (first.code, second.code) == (0, 1), second.err
     assert "is in use by process" in second.err or "was taken by another process just now" in second.err

@@ -213,6 +213,26 @@ def test_a_query_that_takes_too_long_is_interrupted(tmp_path):
         connection.sql(endless).fetchall()
 
 
+def test_a_query_that_begins_when_the_time_is_over_is_interrupted_too(tmp_path):
+    """An interrupt in the moment before a query begins, or between two of them, has no effect on the next one."""
+    crawl = commit_rows(tmp_path, "fetch", 1, {"visits": [{"url": "http://a.test/"}]})
+    long = "SELECT count(*) FROM range(1000000) a, range(30000) b WHERE a.range + b.range < 0"
+    with (
+        pytest.raises(QueryTimeout),
+        open_tables(crawl, crawl.manifests(), ("visits",), timeout_s=0.01) as connection,
+    ):
+        interrupted = [is_interrupted(connection, long) for _ in range(3)]
+    assert interrupted == [True] * 3
+
+
+def is_interrupted(connection: duckdb.DuckDBPyConnection, text: str) -> bool:
+    try:
+        connection.sql(text).fetchall()
+    except duckdb.InterruptException:
+        return True
+    return False
+
+
 def _as_rows(crawl: CrawlDir, text: str) -> object:
     return query(crawl, text)
 

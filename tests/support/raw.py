@@ -137,12 +137,12 @@ def answering(*answers: bytes) -> Talk:
 
 
 def dripping(start: bytes, drop: bytes) -> Talk:
-    """Something every hundredth of a second, for ever: no single read takes long."""
+    """Something every twentieth of a second, for ever: no single read takes long."""
 
     def talk(peer: Peer) -> None:
         peer.read_head()
         peer.send(start)
-        peer.drip(drop, 0.01)
+        peer.drip(drop, 0.05)
 
     return talk
 
