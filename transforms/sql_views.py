@@ -65,8 +65,8 @@ def connect(
     """A connection to a database in memory with a view for each table, and one for the history of each snapshot.
 
     Only the views of `named` tables have rows; the files of the others are not opened. URLs `without` rows have none,
-    as pages and as sources of links. CrawlDirError if a file is
-    damaged: DuckDB ignores the checksums of pages, so those of whole files are compared (`require_whole_once`).
+    as pages and as sources of links. CrawlDirError if a file is damaged: DuckDB ignores the checksums of pages, so
+    those of whole files are compared (`require_whole_once`).
     """
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
