@@ -38,7 +38,7 @@ class Weighted(NamedTuple):
     """A unit of a query, with the factor of its scores."""
 
     unit: Scored
-    weight: int
+    weight: float
 
     @property
     def most(self) -> float:
