@@ -49,7 +49,8 @@ COMMON_DECAY = 4.0
 """In a long query, how fast the weight of a word falls with the share of the documents that have it.
 
 The factor is 0.67 for a word in a tenth of them, 0.37 in a quarter, 0.02 in all. A sentence has words that only hold it
-together, in every language; of three words, each is meant.
+together, in every language; of three words, each is meant. Where a third of the words are English ones of STOP_WORDS,
+these are left out, and what remains common is the subject.
 """
 
 _MAX_WHOLE = 8  # a longer token, such as a path, is a phrase only in quotes
@@ -103,7 +104,7 @@ def parse(
         () if parser.is_long else tuple(dict.fromkeys(names_within(parser.in_order))),
         parser.excludes,
         parser.least_score,
-        COMMON_DECAY if parser.is_long else 0.0,
+        COMMON_DECAY if parser.is_long and not _is_english(parser.in_order) else 0.0,
         tuple(dict.fromkeys(parser.notes)),
     )
 
@@ -260,6 +261,11 @@ def _with_stop_words(in_order: Sequence[str], words: Sequence[str]) -> Iterator[
     """The whole query as a phrase if all of it but one word is stop words: `for loop`, `with statement`."""
     if 1 < len(in_order) <= _MAX_STOP_WORDS + 1 and len(words) == 1 and not is_overlapping(words[0]):
         yield tuple(in_order)
+
+
+def _is_english(words: Sequence[str]) -> bool:
+    """Whether a third of some words, at least, are common English ones."""
+    return 3 * sum(word in STOP_WORDS for word in words) >= len(words)
 
 
 def _is_name(text: str, terms: Sequence[str]) -> bool:

@@ -228,6 +228,20 @@ def test_words_of_a_long_query_weigh_less_the_more_documents_have_them(text, wei
 
 
 @pytest.mark.parametrize(
+    ("text", "decay"),
+    [
+        (f"the of and {NINE}", 4),  # a quarter
+        (f"the of and to {WORDS[0]} {' '.join(WORDS[:8])}", 4),  # 4 of 13
+        (f"the of and to {' '.join(WORDS[:8])}", 0),  # a third
+        ("what is known about the flow of air over a wing", 0),
+        ("a of in", 0),
+    ],
+)
+def test_common_words_of_english_sentences_are_left_out_already(text, decay):
+    assert parse(text).decay == decay
+
+
+@pytest.mark.parametrize(
     ("text", "condition"),
     [
         ("a1 -b1", AnyOf((A, B))),
