@@ -181,7 +181,7 @@ class Answers:
         common = read_up_to(MAX_COMMON_POSTINGS, words, lambda units: self._corpus.scored(units, deadline))
         scored = {**common, **answer.terms.scored}
         terms = answer.terms._replace(scored=scored)
-        scoring = _scoring(parsed, terms)
+        scoring = self._scoring(parsed, terms)
         rest = self._shown(filling.condition if answer.total else filling.wider, scored, scoring, now) & ~answer.shown
         rest[self._corpus.crawls.same_as(answer.shown)] = False
         rest[self._corpus.copies.same_as(answer.shown)] = False
@@ -209,7 +209,7 @@ class Answers:
         after: Cursor | None,
     ) -> tuple[Mask, Mask, int, int, list[Candidate], bool]:
         """The documents found, with weaker ones, their numbers, the first after a place, and whether more follow."""
-        scored, scoring = terms.scored, _scoring(parsed, terms)
+        scored, scoring = terms.scored, self._scoring(parsed, terms)
         wider = found = self._shown(parsed.condition, scored, scoring, now)
         if parsed.wider != parsed.condition and not found.any():
             wider = self._shown(parsed.wider, scored, scoring, now)
@@ -279,6 +279,12 @@ class Answers:
             is_after[start + ties] = pc.greater(segment.facts["url"].take(pa.array(ties)), after.url).to_numpy()
         return is_after
 
+    def _scoring(self, parsed: Query, terms: Terms) -> list[Weighted]:
+        """What the score of a document is the sum of."""
+        found = [(unit, terms.scored[unit]) for unit in parsed.scoring]
+        scoring = [Weighted(of_unit, parsed.weight(unit, self._corpus.share(of_unit))) for unit, of_unit in found]
+        return [*scoring, Weighted(terms.named.scored, 1)] if parsed.names else scoring
+
     def _scores(self, scoring: Sequence[Weighted], docs: Numbers) -> pruning.Floats:
         """The scores of documents: without words, the boost factors are the score."""
         if not scoring:
@@ -298,9 +304,3 @@ def read_up_to(
         is_read = sum(len(of_word.scores) for of_word in found.values()) < most
         found |= read([word]) if is_read else {word: NOTHING}
     return found
-
-
-def _scoring(parsed: Query, terms: Terms) -> list[Weighted]:
-    """What the score of a document is the sum of."""
-    scoring = [Weighted(terms.scored[unit], parsed.weight(unit)) for unit in parsed.scoring]
-    return [*scoring, Weighted(terms.named.scored, 1)] if parsed.names else scoring

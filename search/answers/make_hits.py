@@ -149,7 +149,8 @@ def _only(forms: Mapping[str, str], words: Collection[str] | None) -> Mapping[st
 def explain(corpus: Corpus, doc: int, parsed: Query, terms: Terms) -> Explanation:
     """The explanation of the score of a document."""
     docs = np.array([doc], np.int32)
-    scores = [(unit, parsed.weight(unit) * float(terms.scored[unit].at(docs)[0])) for unit in parsed.scoring]
+    found = [(unit, terms.scored[unit]) for unit in parsed.scoring]
+    scores = [(unit, parsed.weight(unit, corpus.share(of)) * float(of.at(docs)[0])) for unit, of in found]
     if name := terms.named.best_of(doc):
         scores.append((name, float(terms.named.scored.at(docs)[0])))
     parts = []

@@ -13,9 +13,9 @@ with an asterisk (dja*) matches all words of this pattern. A single cluster of a
 pairs of clusters that begin with it. A Korean word also matches by its morphemes, where the index
 has them; with an operator, by all of them or as a phrase. Fields are title and url; filters are site, lang, type, after
 and before. Input that is not of this form is ignored or taken as words, so that every query has an answer; `lexemes`
-decides where operators are text. In a long query phrases are optional, and documents that match much worse than the
-best one are weaker matches. So are, in a shorter query of phrases and words that finds nothing, documents without the
-phrases.
+decides where operators are text. In a long query phrases are optional, words weigh less the more documents have them,
+and documents that match much worse than the best one are weaker matches. So are, in a shorter query of phrases and
+words that finds nothing, documents without the phrases.
 """
 
 import re
@@ -45,6 +45,14 @@ MAX_PHRASE = 64
 
 LEAST_SCORE = 0.125
 """In a long query without required parts, the least score of a document, relative to the best one."""
+
+COMMON_DECAY = 4.0
+"""In a long query, how fast the weight of a word falls with the share of the documents that have it.
+
+The factor is 0.67 for a word in a tenth of them, 0.37 in a quarter, 0.02 in all. A sentence has words that only hold it
+together, in every language; of three words, each is meant. Where a third of the words are English ones of STOP_WORDS,
+these are left out, and what remains common is the subject.
+"""
 
 _MAX_WHOLE = 8  # a longer token, such as a path, is a phrase only in quotes
 _MAX_EXACT = 3  # words of a query whose exact forms score: longer ones are told apart by their words
@@ -95,6 +103,7 @@ def parse(
         () if parser.is_long else tuple(dict.fromkeys(names_within(parser.in_order))),
         parser.excludes,
         parser.least_score,
+        COMMON_DECAY if parser.is_long and not _is_english(parser.in_order) else 0.0,
         tuple(dict.fromkeys(parser.notes)),
     )
 
@@ -252,6 +261,11 @@ def _with_stop_words(in_order: Sequence[str], words: Sequence[str]) -> Iterator[
     """The whole query as a phrase if all of it but one word is stop words: `for loop`, `with statement`."""
     if 1 < len(in_order) <= _MAX_STOP_WORDS + 1 and len(words) == 1 and not is_overlapping(words[0]):
         yield tuple(in_order)
+
+
+def _is_english(words: Sequence[str]) -> bool:
+    """Whether a third of some words, at least, are common English ones."""
+    return 3 * sum(word in STOP_WORDS for word in words) >= len(words)
 
 
 def _is_name(text: str, terms: Sequence[str]) -> bool:

@@ -80,7 +80,7 @@ def query(pick):
             f"{pick.choice(['after', 'before'])}:{pick.choice(['2024', '2025-06', '2026-01-02'])}",
         ][kind]
 
-    return " ".join(part() for _ in range(pick.randint(1, 4)))
+    return " ".join(part() for _ in range(pick.choice([1, 2, 3, 4, 14])))
 
 
 @pytest.mark.parametrize(

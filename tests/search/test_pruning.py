@@ -37,7 +37,9 @@ def units(pick, documents):
             "outliers": most * random_.pareto(2, len(docs)),
             "by site": most * (1 + (docs >> 9) % 5) * (1 + random_.random(len(docs)) / 9),
         }[pick.choice(["spread", "few values", "outliers", "by site"])]
-        yield Weighted(scored(Postings(docs, {}), scores.astype(np.float32), documents), pick.choice([1, 1, 1, 2, 5]))
+        yield Weighted(
+            scored(Postings(docs, {}), scores.astype(np.float32), documents), pick.choice([1, 1, 1, 2, 5, 0.37, 0.018])
+        )
 
 
 @settings(max_examples=200)

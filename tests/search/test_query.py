@@ -245,6 +245,29 @@ def test_a_long_query_leaves_weak_matches_out(text, least):
 
 
 @pytest.mark.parametrize(
+    ("text", "weights"),
+    [(EIGHT, [1, 1, 1, 1]), (NINE, [1, 0.6703, 0.3679, 0.0183]), (f"{NINE} w0", [2, 1.3406, 0.7358, 0.0366])],
+)
+def test_words_of_a_long_query_weigh_less_the_more_documents_have_them(text, weights):
+    found = parse(text)
+    assert [found.weight("w0", share) for share in (0, 0.1, 0.25, 1)] == pytest.approx(weights, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "decay"),
+    [
+        (f"the of and {NINE}", 4),  # a quarter
+        (f"the of and to {WORDS[0]} {' '.join(WORDS[:8])}", 4),  # 4 of 13
+        (f"the of and to {' '.join(WORDS[:8])}", 0),  # a third
+        ("what is known about the flow of air over a wing", 0),
+        ("a of in", 0),
+    ],
+)
+def test_common_words_of_english_sentences_are_left_out_already(text, decay):
+    assert parse(text).decay == decay
+
+
+@pytest.mark.parametrize(
     ("text", "condition"),
     [
         ("a1 -b1", AnyOf((A, B))),
@@ -337,9 +360,9 @@ def test_examples():
 def test_exact_forms_of_vietnamese_count_in_queries_of_any_length():
     found = parse("con ma má của tôi ở đâu")
     assert found.exact == tuple((word,) for word in found.words)
-    assert (found.weight("má"), found.weight(("má",))) == (1, 2)
+    assert (found.weight("má", 0.5), found.weight(("má",), 0.5)) == (1, 2)
     assert parse("être là où était café").exact == ()
-    assert parse("con ma").weight(("ma",)) == 1
+    assert parse("con ma").weight(("ma",), 0.5) == 1
 
 
 def test_conditions_of_different_kinds_are_not_equal():

@@ -18,6 +18,7 @@ FIELDS = ("title", "body", "headings", "url", "anchors")
 WEIGHTS = {"title": 2.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0}
 B = {"title": 0.75, "body": 0.6, "headings": 0.75, "url": 0.75, "anchors": 0.75}
 K1, NAMES, PHRASE, PAIR, SECTION = 1.2, 1.0, 0.5, 0.25, 0.6
+COMMON = 4.0
 LINKS, HALF_RANK, SPAM = 0.1, 10.0, 0.5
 FRESH, FRESH_DAYS = 0.05, 365.0
 
@@ -138,8 +139,11 @@ class Naive:
             fresh = 0.5 ** (max(days, 0.0) / FRESH_DAYS)
         return links * quality * (1 + FRESH * fresh)
 
+    def having(self, unit):
+        return sum(any(self.count(number, unit).values()) for number in range(len(self.documents)))
+
     def _idf(self, unit):
-        having = sum(any(self.count(n, unit).values()) for n in range(len(self.documents)))
+        having = self.having(unit)
         return math.log(1 + (len(self.documents) - having + 0.5) / (having + 0.5))
 
     def _score(self, number, unit):
@@ -155,6 +159,10 @@ class Naive:
         else:
             weight = self.idf(unit) * (PHRASE if not isinstance(unit, str) else PAIR if " " in unit else 1)
         return weight * (frequency * (K1 + 1) / (K1 + frequency) + NAMES * names / (K1 + names))
+
+    def weight(self, query, unit):
+        is_common = self.having(unit) / len(self.documents) if query.decay else 0.0
+        return query.weight(unit) * math.exp(-COMMON * is_common)
 
     def sum_of_idf(self, words, query):
         return sum(self.idf(word) * min(1, query.weight(word)) for word in words)
@@ -186,7 +194,7 @@ class Naive:
         for number, document in enumerate(self.documents):
             if matches(document, condition):
                 score = (
-                    sum(query.weight(unit) * self.score(number, unit) for unit in query.scoring)
+                    sum(self.weight(query, unit) * self.score(number, unit) for unit in query.scoring)
                     if query.scoring
                     else 1.0
                 )
