@@ -51,8 +51,9 @@ CODE = "\t"
 
 _MAX_INDENTATION = 32  # spaces
 
-# The stylesheets write these between blocks, before lines of `pre`, and before the level, the id and the text of a
-# section. str.split treats all as white space, so that none remains in the text, even if the page contains them.
+# The stylesheets write these between blocks, at the start of a `pre` and for each `br` in it, and before the level, the
+# id and the text of a section. str.split treats all as white space, so that none remains in the text, even if the page
+# contains them.
 _BLOCK = "\u2029"
 _LINE = "\u1680"
 _SECTION = "\u2028"
@@ -88,7 +89,6 @@ _XSLT = """
   <xsl:template match="pre">{block}{line}<xsl:apply-templates mode="lines"/>{block}</xsl:template>
   <xsl:template match="{dropped}" mode="lines" priority="1"/>
   <xsl:template match="br" mode="lines">{line}</xsl:template>
-  <xsl:template match="text()" mode="lines"><xsl:value-of select="translate(., '&#10;', '{line}')"/></xsl:template>
   {more}
 </xsl:stylesheet>
 """
@@ -281,10 +281,8 @@ _MAIN = _stylesheet([*_INVISIBLE.split(), *_SURROUNDINGS.split()], _HEADER)
 def _blocks(text: str) -> Iterator[tuple[str, bool]]:
     """The blocks that are not blank, in lines if they are of `pre`, each with whether it is such a line."""
     for block in itertools.filterfalse(str.isspace, filter(None, text.split(_BLOCK))):
-        if _LINE in block:
-            before, *lines = block.split(_LINE)
-            yield before, False
-            for line in lines:
+        if block[0] == _LINE:
+            for line in block[1:].replace("\n", _LINE).split(_LINE):
                 yield line, True
         else:
             yield block, False
