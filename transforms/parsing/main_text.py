@@ -100,7 +100,10 @@ _HEADER = '<xsl:template match="header" priority="1"><xsl:apply-templates select
 _HIDE, _SHOW = _HIDE_SHOW = "\ufdd0\ufdd1"
 _MARKS = re.compile(f"[{_HIDE}{_SHOW}]")
 
-_ATTRIBUTES = etree.XPath("|".join(f"descendant-or-self::*/@{n}" for n in ("role", "hidden", "data-nosnippet")))
+# One by one: for a union, libxml2 numbers all elements of the page, so as to sort what it has found.
+_NOSNIPPET, _HIDDEN, _ROLES = (
+    etree.XPath(f"descendant-or-self::*/@{name}") for name in ("data-nosnippet", "hidden", "role")
+)
 
 
 class Text(NamedTuple):
@@ -134,12 +137,12 @@ def main_text(root: Any, is_main: bool = False, ids: Ids | None = None) -> Text:
     are boilerplate too if they are short, hold no sentence, and are at most half of the text. benchmarks/main_text.py
     compares this with article extractors. Changes the tree: elements that are left out are renamed.
     """
-    for attribute in _ATTRIBUTES(root):
-        if attribute.attrname == "data-nosnippet":
-            _mark(attribute.getparent())
-        elif attribute.attrname == "hidden" or attribute.strip().lower() in _SURROUNDING_ROLES:
-            # Patterns in the stylesheet would test each role on each element: five times slower.
-            attribute.getparent().tag = "nav"
+    for attribute in _NOSNIPPET(root):
+        _mark(attribute.getparent())
+    # Patterns in the stylesheet would test each role on each element: five times slower.
+    surroundings = (role for role in _ROLES(root) if role.strip().lower() in _SURROUNDING_ROLES)
+    for attribute in itertools.chain(_HIDDEN(root), surroundings):
+        attribute.getparent().tag = "nav"
     settle_ids(root.iter(*SECTIONED), ids or Ids(root))
     found = _Lines([], [], []) if is_main else _recognised(root)
     if not found.lines:
