@@ -2,10 +2,11 @@
 
     python benchmarks/against_scrapy.py --depth 3 --runs 3 --save runs.jsonl http://127.0.1.1:8480/index.html …
 
-`--contestants` names the programs: beamtrawl, scrapy, tuned (Scrapy by hand, for the least CPU time), outputs (Scrapy
-put together for Beamtrawl's outputs, scrapy_same_outputs.py), crawlee, wget. One that is not installed is left
-out. `--save` appends each run to a file, and the same command goes on there. After each run of all programs, the
-medians so far are shown. README.md beside this file has the method and the last results.
+`--contestants` names the programs: beamtrawl, pages (Beamtrawl that asks for HTML and text alone, as the spiders do; by
+default it reads PDF too, and one file may cost as much as a hundred pages), scrapy, tuned (Scrapy by hand, for the
+least CPU time), outputs (Scrapy put together for Beamtrawl's outputs, scrapy_same_outputs.py), crawlee, wget. One that
+is not installed is left out. `--save` appends each run to a file, and the same command goes on there. After each run
+of all programs, the medians so far are shown. README.md beside this file has the method and the last results.
 Linux only.
 """
 
@@ -13,6 +14,7 @@ import argparse
 import contextlib
 import ctypes
 import importlib.util
+import itertools
 import json
 import os
 import shutil
@@ -72,14 +74,23 @@ def crawl_with_wget(arguments: argparse.Namespace, folder: Path) -> Run:
     return Run(sum(path.suffix == ".html" for path in folder.rglob("*") if path.is_file()), total, parts)
 
 
-def crawl_with_beamtrawl(arguments: argparse.Namespace, folder: Path) -> Run:
-    manifests = folder / "crawl" / "manifests"
-    program = str(Path(sys.executable).with_name("beamtrawl"))
-    command = [program, "crawl", str(folder / "crawl"), *_limits(arguments), "--delay", "0"]
-    command += ["--allow-address", "127.0.0.0/8", *(f"--seed={url}" for url in arguments.urls)]
-    total, parts = measure(command, folder / "beamtrawl.log", lambda: [path.stem for path in manifests.glob("*.json")])
-    counters = [json.loads(path.read_text())["counters"] for path in manifests.glob("*-update.json")]
-    return Run(sum(counter.get("documents_rows", 0) for counter in counters), total, parts)
+def crawl_with_beamtrawl(settings: str = "") -> "Crawl":
+    """Beamtrawl with these lines of crawl.toml."""
+
+    def crawl(arguments: argparse.Namespace, folder: Path) -> Run:
+        place = folder / "crawl"
+        place.mkdir()
+        (place / "crawl.toml").write_text(settings)
+        program = str(Path(sys.executable).with_name("beamtrawl"))
+        command = [program, "crawl", str(place), *_limits(arguments), "--delay", "0"]
+        command += ["--allow-address", "127.0.0.0/8", *(f"--seed={url}" for url in arguments.urls)]
+        total, parts = measure(
+            command, folder / "beamtrawl.log", lambda: [path.stem for path in (place / "manifests").glob("*.json")]
+        )
+        counters = [json.loads(path.read_text())["counters"] for path in (place / "manifests").glob("*-update.json")]
+        return Run(sum(counter.get("documents_rows", 0) for counter in counters), total, parts)
+
+    return crawl
 
 
 def _limits(arguments: argparse.Namespace) -> list[str]:
@@ -90,7 +101,8 @@ Crawl = Callable[[argparse.Namespace, Path], Run]
 
 PROGRAMS: dict[str, tuple[Crawl, tuple[str, ...]]] = {
     "scrapy": (crawl_with_spider("scrapy_spider.py"), ("scrapy",)),
-    "beamtrawl": (crawl_with_beamtrawl, ("beamtrawl",)),
+    "beamtrawl": (crawl_with_beamtrawl(), ("beamtrawl",)),
+    "pages": (crawl_with_beamtrawl('[documents]\nkinds = ["html", "text"]\n'), ("beamtrawl",)),
     "tuned": (crawl_with_spider("scrapy_spider.py", "--tuned"), ("scrapy",)),
     "outputs": (
         crawl_with_spider("scrapy_same_outputs.py"),
@@ -100,6 +112,9 @@ PROGRAMS: dict[str, tuple[Crawl, tuple[str, ...]]] = {
     "wget": (crawl_with_wget, ("wget",)),
 }
 """How each program crawls, and the packages or commands that have to be installed."""
+
+OWN = ("beamtrawl", "pages")
+"""Those that are compared with the others."""
 
 
 def installed() -> dict[str, str]:
@@ -193,11 +208,11 @@ def report(runs: dict[str, list[Run]]) -> str:
     for name, run in medians.items():
         lines.append(row(f"{name}, median", run.pages, run.total))
         lines += [row(f"  {kind}", run.pages, cost) for kind, cost in run.parts.items()]
-    ours = medians.pop("beamtrawl", None)
-    for name, run in medians.items() if ours else []:
+    own = {name: medians.pop(name) for name in OWN if name in medians}
+    for (name, ours), (other, run) in itertools.product(own.items(), medians.items()):
         for unit, figure in (("CPU second", "cpu"), ("second", "wall")):
             ratio = (ours.pages / getattr(ours.total, figure)) / (run.pages / getattr(run.total, figure))
-            lines.append(f"beamtrawl : {name}, pages per {unit}: {ratio:.2f}")
+            lines.append(f"{name} : {other}, pages per {unit}: {ratio:.2f}")
     return "\n".join(lines)
 
 

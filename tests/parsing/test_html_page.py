@@ -49,6 +49,8 @@ TEXTS = {
     "deep": ("<div>" * 1000 + "a", "a"),
     "references": ("&lt;&eacute;&#x1f600;&#xd800;&bogus;", "<é😀\ufffd&bogus;"),
     "our own separators": ("<p>a\u2029b\u2028c", "a\nb c"),
+    "our own mark of a pre in a line": ("<p>a\u1680b\nc", "a b c"),
+    "highlighted code": ("<pre>a <b>b\n\n  c</b><br>d<nav>e</nav>\n</pre>f", "\ta b\n\t  c\n\td\nf"),
     "controls of forms": ("<p>a<button>b</button><select><option>c</select>", "a"),
     "named by class": ("<div class='navheader'>a</div><p>b<div class='x Site-Footer'>c</div>", "b"),
     "named by id": ("<table id=sidebar><tr><td>a</table><p>b<ul id=main_menu><li>c</ul>", "b"),

@@ -51,8 +51,9 @@ CODE = "\t"
 
 _MAX_INDENTATION = 32  # spaces
 
-# The stylesheets write these between blocks, before lines of `pre`, and before the level, the id and the text of a
-# section. str.split treats all as white space, so that none remains in the text, even if the page contains them.
+# The stylesheets write these between blocks, at the start of a `pre` and for each `br` in it, and before the level, the
+# id and the text of a section. str.split treats all as white space, so that none remains in the text, even if the page
+# contains them.
 _BLOCK = "\u2029"
 _LINE = "\u1680"
 _SECTION = "\u2028"
@@ -88,7 +89,6 @@ _XSLT = """
   <xsl:template match="pre">{block}{line}<xsl:apply-templates mode="lines"/>{block}</xsl:template>
   <xsl:template match="{dropped}" mode="lines" priority="1"/>
   <xsl:template match="br" mode="lines">{line}</xsl:template>
-  <xsl:template match="text()" mode="lines"><xsl:value-of select="translate(., '&#10;', '{line}')"/></xsl:template>
   {more}
 </xsl:stylesheet>
 """
@@ -100,7 +100,10 @@ _HEADER = '<xsl:template match="header" priority="1"><xsl:apply-templates select
 _HIDE, _SHOW = _HIDE_SHOW = "\ufdd0\ufdd1"
 _MARKS = re.compile(f"[{_HIDE}{_SHOW}]")
 
-_ATTRIBUTES = etree.XPath("|".join(f"descendant-or-self::*/@{n}" for n in ("role", "hidden", "data-nosnippet")))
+# One by one: for a union, libxml2 numbers all elements of the page, so as to sort what it has found.
+_NOSNIPPET, _HIDDEN, _ROLES = (
+    etree.XPath(f"descendant-or-self::*/@{name}") for name in ("data-nosnippet", "hidden", "role")
+)
 
 
 class Text(NamedTuple):
@@ -134,12 +137,12 @@ def main_text(root: Any, is_main: bool = False, ids: Ids | None = None) -> Text:
     are boilerplate too if they are short, hold no sentence, and are at most half of the text. benchmarks/main_text.py
     compares this with article extractors. Changes the tree: elements that are left out are renamed.
     """
-    for attribute in _ATTRIBUTES(root):
-        if attribute.attrname == "data-nosnippet":
-            _mark(attribute.getparent())
-        elif attribute.attrname == "hidden" or attribute.strip().lower() in _SURROUNDING_ROLES:
-            # Patterns in the stylesheet would test each role on each element: five times slower.
-            attribute.getparent().tag = "nav"
+    for attribute in _NOSNIPPET(root):
+        _mark(attribute.getparent())
+    # Patterns in the stylesheet would test each role on each element: five times slower.
+    surroundings = (role for role in _ROLES(root) if role.strip().lower() in _SURROUNDING_ROLES)
+    for attribute in itertools.chain(_HIDDEN(root), surroundings):
+        attribute.getparent().tag = "nav"
     settle_ids(root.iter(*SECTIONED), ids or Ids(root))
     found = _Lines([], [], []) if is_main else _recognised(root)
     if not found.lines:
@@ -281,10 +284,8 @@ _MAIN = _stylesheet([*_INVISIBLE.split(), *_SURROUNDINGS.split()], _HEADER)
 def _blocks(text: str) -> Iterator[tuple[str, bool]]:
     """The blocks that are not blank, in lines if they are of `pre`, each with whether it is such a line."""
     for block in itertools.filterfalse(str.isspace, filter(None, text.split(_BLOCK))):
-        if _LINE in block:
-            before, *lines = block.split(_LINE)
-            yield before, False
-            for line in lines:
+        if block[0] == _LINE:
+            for line in block[1:].replace("\n", _LINE).split(_LINE):
                 yield line, True
         else:
             yield block, False

@@ -67,7 +67,8 @@ _HIDES = (
     r"|(?:text-indent|left|top)\s*:\s*-\d{4,}px|opacity\s*:\s*0(?:\.0+)?\s*(?:[;!\"']|$))"
 )
 _HIDING = re.compile(_HIDES, re.IGNORECASE)
-_MAY_HIDE = re.compile(rf"style=[\"'][^<>\"']{{,300}}?(?i:{_HIDES})")
+_STYLE = re.compile(r"style=(?=([\"'][^<>\"']*+.?))", re.DOTALL)
+_MAY_HIDE = re.compile(rf"[\"'][^<>\"']{{,300}}?(?i:{_HIDES})")
 _STYLES = etree.XPath("//@style")
 _MOST_HIDDEN = 20  # blocks read per page
 _SOURCE_LOOKED_AT = 50_000
@@ -98,7 +99,7 @@ _BETWEEN = re.compile(r"\s+[|·•–—-]+\s+|\s*::\s*")
 def traits(root: Any, source: str) -> Traits:
     """The traits of a parsed page (lxml) and its source."""
     hidden = [0]
-    if _MAY_HIDE.search(source):  # a cheap test before the walk over all elements
+    if any(map(_MAY_HIDE.match, set(_STYLE.findall(source)))):  # a cheap test before the walk over all elements
         hiding = (style.getparent() for style in _STYLES(root) if _HIDING.search(style))
         hidden += [len("".join(block.itertext()).split()) for block in itertools.islice(hiding, _MOST_HIDDEN)]
     leads_away = _LEADING_AWAY.search(source[:_SOURCE_LOOKED_AT]) is not None
