@@ -50,7 +50,7 @@ COMMON_DECAY = 4.0
 """In a long query, how fast the weight of a word falls with the share of the documents that have it.
 
 The factor is 0.67 for a word in a tenth of them, 0.37 in a quarter, 0.02 in all. A sentence has words that only hold it
-together, in every language; of three words, each is meant. Where a third of the words are English ones of STOP_WORDS,
+together, in every language; of three words, each is meant. Where a quarter of the words are English ones of STOP_WORDS,
 these are left out, and what remains common is the subject.
 """
 
@@ -264,8 +264,8 @@ def _with_stop_words(in_order: Sequence[str], words: Sequence[str]) -> Iterator[
 
 
 def _is_english(words: Sequence[str]) -> bool:
-    """Whether a third of some words, at least, are common English ones."""
-    return 3 * sum(word in STOP_WORDS for word in words) >= len(words)
+    """Whether a quarter of some words, at least, are common English ones."""
+    return 4 * sum(word in STOP_WORDS for word in words) >= len(words)
 
 
 def _is_name(text: str, terms: Sequence[str]) -> bool:
