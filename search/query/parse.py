@@ -51,7 +51,8 @@ COMMON_DECAY = 4.0
 
 The factor is 0.67 for a word in a tenth of them, 0.37 in a quarter, 0.02 in all. A sentence has words that only hold it
 together, in every language; of three words, each is meant. Where a quarter of the words are English ones of STOP_WORDS,
-these are left out, and what remains common is the subject.
+these are left out, and what remains common is the subject. Vietnamese has half of it: its words are written as
+syllables, each of which is in more documents than the word.
 """
 
 _MAX_WHOLE = 8  # a longer token, such as a path, is a phrase only in quotes
@@ -103,7 +104,7 @@ def parse(
         () if parser.is_long else tuple(dict.fromkeys(names_within(parser.in_order))),
         parser.excludes,
         parser.least_score,
-        COMMON_DECAY if parser.is_long and not _is_english(parser.in_order) else 0.0,
+        _decay(parser.in_order, has_tones) if parser.is_long else 0.0,
         tuple(dict.fromkeys(parser.notes)),
     )
 
@@ -263,9 +264,10 @@ def _with_stop_words(in_order: Sequence[str], words: Sequence[str]) -> Iterator[
         yield tuple(in_order)
 
 
-def _is_english(words: Sequence[str]) -> bool:
-    """Whether a quarter of some words, at least, are common English ones."""
-    return 4 * sum(word in STOP_WORDS for word in words) >= len(words)
+def _decay(words: Sequence[str], has_tones: bool) -> float:
+    """The `decay` of a long query, given its words and whether they have the tones of Vietnamese."""
+    is_english = 4 * sum(word in STOP_WORDS for word in words) >= len(words)
+    return 0.0 if is_english else COMMON_DECAY / 2 if has_tones else COMMON_DECAY
 
 
 def _is_name(text: str, terms: Sequence[str]) -> bool:

@@ -259,11 +259,12 @@ def test_words_of_a_long_query_weigh_less_the_more_documents_have_them(text, wei
         (f"the of {NINE}", 4),
         (f"the of and {WORDS[0]} {NINE}", 4),  # 3 of 13
         (f"the of and {NINE}", 0),  # a quarter
+        (f"những {NINE}", 2),  # in Vietnamese
         ("what is known about the flow of air over a wing", 0),
         ("a of in", 0),
     ],
 )
-def test_common_words_of_english_sentences_are_left_out_already(text, decay):
+def test_common_words_weigh_less_by_the_language(text, decay):
     assert parse(text).decay == decay
 
 
