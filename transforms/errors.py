@@ -28,7 +28,7 @@ class DiskError(CrawlDirError, OSError):
         if isinstance(error, cls) and isinstance(error.__cause__, OSError):
             error = error.__cause__
         if error.errno == errno.EFBIG:
-            remedy = "raise the limit of file sizes (ulimit -f) and run it again; what is committed is safe"
+            remedy = "raise the limit of file sizes (ulimit -f) and run the command again; what is committed is safe"
         elif error.errno in _NO_ROOM:
             remedy = "make room there and run the command again; what is committed is safe"
         elif error.errno in _NOT_ALLOWED:

@@ -27,7 +27,7 @@ from tests.support.web import Web, html
 ERRORS = {
     errno.ENOSPC: "No space left on device; make room there and run the command again; what is committed is safe",
     errno.EDQUOT: "Disk quota exceeded; make room there and run the command again; what is committed is safe",
-    errno.EFBIG: "File too large; raise the limit of file sizes (ulimit -f) and run it again; what is committed"
+    errno.EFBIG: "File too large; raise the limit of file sizes (ulimit -f) and run the command again; what is committed"
     " is safe",
     errno.EROFS: "Read-only file system; name a directory that you may write",
     errno.EACCES: "Permission denied; name a directory that you may write",
@@ -59,7 +59,8 @@ def test_a_crawl_goes_on_after_room_was_made(tmp_path: Path) -> None:
         last = ran.stderr.splitlines()[-1]
         assert ran.returncode == 1
         assert last.startswith(f"beamtrawl: cannot write {tmp_path}/crawl/visits/round=000002/"), last
-        assert last.endswith(": File too large; make room there and run the command again; what is committed is safe")
+        remedy = "raise the limit of file sizes (ulimit -f) and run the command again; what is committed is safe"
+        assert last.endswith(f": File too large; {remedy}"), last
         assert "Traceback" not in ran.stderr
         assert beamtrawl("check", "crawl", tmp_path / "crawl").code == 0
         assert beamtrawl(*words[len(PROGRAM) :]).code == 0
