@@ -27,8 +27,8 @@ from tests.support.web import Web, html
 ERRORS = {
     errno.ENOSPC: "No space left on device; make room there and run the command again; what is committed is safe",
     errno.EDQUOT: "Disk quota exceeded; make room there and run the command again; what is committed is safe",
-    errno.EFBIG: "File too large; raise the limit of file sizes (ulimit -f) and run the command again; what is committed"
-    " is safe",
+    errno.EFBIG: "File too large; raise the limit of file sizes (ulimit -f) and run the command again; what is"
+    " committed is safe",
     errno.EROFS: "Read-only file system; name a directory that you may write",
     errno.EACCES: "Permission denied; name a directory that you may write",
     errno.EIO: "Input/output error; check the disk and run the command again; what is committed is safe",
