@@ -105,8 +105,9 @@ def test_what_only_other_sites_link_stands_for_nothing_that_its_site_links():
         assert stands_for(after.urls[f"{plain.removeprefix(A)}?p=1"]["reason"]) == plain
         after = Round([own | {"foreign": True}], earlier=[other], frontier=waiting)
         assert after.states[plain.removeprefix(A)] == "alias"
-        after = Round([found(f"{plain}?p=1")], earlier=[other, known(plain, foreign=False)], frontier=waiting)
-        assert stands_for(after.urls[f"{plain.removeprefix(A)}?p=1"]["reason"]) == plain
+    neat, own = known(plain, foreign=True), known(slash, foreign=False)
+    after = Round([found(f"{plain}?p=1")], earlier=[neat, own])
+    assert stands_for(after.urls[f"{plain.removeprefix(A)}?p=1"]["reason"]) == slash
 
 
 def test_what_gave_nothing_does_not_stand():
