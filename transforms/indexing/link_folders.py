@@ -6,7 +6,7 @@ with the id that they lead to, and `docs` with `length_anchors` and `link_rank`,
 in its order. The newest folder of a segment is used.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +15,14 @@ import pyarrow as pa
 
 from ..tables.table_files import TableFile
 from . import analysis
-from .invert import Inverted, invert
+from .invert import Inverted, invert, tokens_of
 from .segment_files import write_opening
 from .write_segment import DOCS, ROW_POSTINGS, with_classes, with_lengths, write_terms
 
 MERGED = "merged"
 """The name of the link folders that a merge writes."""
+
+_TEXTS = 20_000  # that are split at a time
 
 
 class Name(NamedTuple):
@@ -28,6 +30,12 @@ class Name(NamedTuple):
 
     hosts: int  # that use it
     id: str  # of the section, or ""
+
+
+def names(texts: pa.Array) -> Iterator[str | None]:
+    """`analysis.name` of the terms of each text."""
+    for start in range(0, len(texts), _TEXTS):  # the terms of all would take much more memory than the names
+        yield from map(analysis.name, tokens_of(texts.slice(start, _TEXTS).to_pylist()))
 
 
 def links_folder(segment: str, name: str) -> str:

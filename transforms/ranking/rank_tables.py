@@ -1,13 +1,12 @@
 """Writes the results of ranking: the tables `ranks` and `host_ranks`, and the link data of index segments."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+import itertools
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from ..indexing import analysis
-from ..indexing.link_folders import Name, write_links
+from ..indexing.link_folders import Name, names, write_links
 from ..indexing.write_segment import DOCS
 from ..tables.schemas import HOST_RANKS, RANKS
 from ..tables.table_files import TableFile, TableWriter, open_parquet
@@ -95,19 +94,26 @@ def add_links(root: str, segment: str, folder: str, links: pa.Table) -> list[Tab
     with open_parquet(root, f"{segment}/{DOCS}") as file:
         languages = file.read(["language"])["language"].to_pylist()
     anchors = [[a["anchor"] for a in given for _ in range(a["hosts"])] for given in links["anchors"].to_pylist()]
-    names = [_terms_of(given) for given in links["names"].to_pylist()]
-    return write_links(root, folder, languages, anchors, links["link_rank"].to_numpy(), names=names)
+    section_names = _by_term(links["names"].combine_chunks())
+    return write_links(root, folder, languages, anchors, links["link_rank"].to_numpy(), names=section_names)
 
 
-def _terms_of(names: Iterable[Mapping[str, Any]]) -> dict[str, Name]:
-    """The names of the sections of a page by their terms, each of the section that most hosts use it for.
+def _by_term(column: pa.ListArray) -> list[dict[str, Name]]:
+    """The names of the sections of each page by their terms, each of the section that most hosts use it for.
 
     So a host that calls three sections alike has one vote. The page's own host comes first, as in `names`.
     """
-    found = dict[str, Name]()
-    for row in names:
-        if term := analysis.name(analysis.tokens(row["anchor"])):
-            found.setdefault(term, Name(row["hosts"], row["fragment"]))
+    anchors, hosts, fragments = (column.flatten().field(name) for name in ("anchor", "hosts", "fragment"))
+    distinct = anchors.dictionary_encode()
+    terms = list(names(distinct.dictionary))
+    rows = zip(distinct.indices.to_pylist(), hosts.to_pylist(), fragments.to_pylist(), strict=True)
+    found = list[dict[str, Name]]()
+    for count in column.value_lengths().to_pylist():
+        of_page = dict[str, Name]()
+        for code, uses, fragment in itertools.islice(rows, count):
+            if term := terms[code]:
+                of_page.setdefault(term, Name(uses, fragment))
+        found.append(of_page)
     return found
 
 
