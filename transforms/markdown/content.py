@@ -66,9 +66,12 @@ def _licence(elements: html_tree.Elements, base: str) -> str:
 def markdown(found: Content, link: Callable[[str], str] = str) -> str:
     """The content as Markdown; `link` is given absolute URLs of links."""
     for element in found.root.iter():  # before anything is escaped: without them other characters may be markup
-        element.text, element.tail = _seen(element.text), _seen(element.tail)
-        if (alt := element.get("alt")) is not None:
-            element.set("alt", _seen(alt))
+        if (text := element.text) and _UNSEEN.search(text):
+            element.text = without_unseen(text)
+        if (tail := element.tail) and _UNSEEN.search(tail):
+            element.tail = without_unseen(tail)
+        if (alt := element.get("alt")) and _UNSEEN.search(alt):
+            element.set("alt", without_unseen(alt))
 
     def destination(reference: str) -> str | None:
         if reference.startswith("#"):
@@ -87,10 +90,6 @@ def markdown(found: Content, link: Callable[[str], str] = str) -> str:
 def without_unseen(text: str) -> str:
     """A text without characters that nobody sees; those that are white space become a space or a line feed."""
     return _UNSEEN.sub(lambda match: ("\n" if match[0] == "\r" else " ") if match[0].isspace() else "", text)
-
-
-def _seen(text: str | None) -> str | None:
-    return text and without_unseen(text)
 
 
 class _Run(NamedTuple):
