@@ -181,7 +181,16 @@ class Index:
             last, before = candidates[-1], cursor.hits if cursor else offset
             following = encode(Cursor(-last.negated_order, last.url, self.as_of, before + len(hits)), query, order)
         return Results(
-            query, answer.total, hits, suggestion, notes, counts, following, deadline.is_partial, answer.weaker
+            query,
+            answer.total,
+            hits,
+            suggestion,
+            notes,
+            counts,
+            following,
+            deadline.is_partial,
+            answer.weaker,
+            tuple(terms.absent) if answer.total + answer.weaker else (),
         )
 
     def words_like(self, pattern: str) -> list[str]:

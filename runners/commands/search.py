@@ -114,6 +114,8 @@ def _print_results(results: Results, where: str, before: int) -> None:
         print(f"{name}: {', '.join(f'{value.value} {value.documents}' for value in values) or 'unknown'}")
     if results.suggestion:
         print(f"did you mean: {results.suggestion}")
+    if results.unknown_words:
+        print(f"no page has {', '.join(results.unknown_words)}")
     for number, hit in enumerate(results.hits, before + 1):
         crawl = f" ({hit.crawl})" if hit.crawl else ""
         weaker = " (matches much worse)" if hit.is_weaker else ""

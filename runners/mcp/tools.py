@@ -106,6 +106,7 @@ class Tools:
         answer |= {"weaker": results.weaker} if results.weaker else {}
         answer |= {"next": results.next} if results.next else {}
         answer |= {"suggestion": results.suggestion} if results.suggestion else {}
+        answer |= {"unknown_words": list(results.unknown_words)} if results.unknown_words else {}
         return answer | ({"notes": list(results.notes)} if results.notes else {})
 
     def fetch(self, id: str, offset: int = 0, most_bytes: int = MAX_TEXT_BYTES) -> Answer:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...transforms.indexing.analysis import is_further, is_unspaced
+from ...transforms.indexing.analysis import is_further, is_overlapping, is_unspaced
 from ...transforms.indexing.korean import ANALYSED, HOW_TO_INSTALL, is_available, is_korean, morphemes
 from ..index import pruning
 from ..index.deadline import Deadline
@@ -56,6 +56,7 @@ class Terms(NamedTuple):
     named: Named
     stand_for: Mapping[str, Sequence[str]]  # by pattern or word, the words that are searched for in its place
     respelled: Mapping[str, str]  # by word that no document has, the nearest one
+    absent: Sequence[str]  # words that no document has, nor one near to them
 
 
 class Answer(NamedTuple):
@@ -141,7 +142,7 @@ class Answers:
         any_of: Callable[[Sequence[Unit]], Scored] = functools.partial(self._corpus.any_of, deadline=deadline)
         stand_for = {pattern: [] if deadline.cuts() else self._corpus.like(pattern) for pattern in patterns}
         scored |= {pattern: any_of([(term,) for term in terms]) for pattern, terms in stand_for.items()}
-        respelled = {}
+        respelled, absent = dict[str, str](), list[str]()
         for word in wanted:
             if isinstance(word, str) and word in self._synonyms:
                 stand_for[word] = [word, *self._synonyms[word]]
@@ -157,8 +158,10 @@ class Answers:
                 continue
             if near := self._near(word):
                 scored[word], stand_for[word], respelled[word] = any_of(near), near, near[0]
+            elif not is_overlapping(word):  # which is a part of a run, not a word
+                absent.append(word)
         best_names = named(parsed.names, scored, parsed.weight, self._corpus.documents, len(self._corpus.current))
-        return Terms(scored, best_names, stand_for, respelled)
+        return Terms(scored, best_names, stand_for, respelled, absent)
 
     def _near(self, word: str) -> list[str]:
         return self._dictionary.near(word) if self._corpus.documents else []

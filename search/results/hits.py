@@ -65,6 +65,7 @@ class Results:
     next: str | None = None  # the cursor of the hits after these; None if there are none, or if it would not be right
     is_partial: bool = False  # the time ran out: some documents were not compared, and `total` has only those found
     weaker: int = 0  # further documents, which follow all others: `Hit.is_weaker`
+    unknown_words: tuple[str, ...] = ()  # of the query, that no document has, nor one like them; none without hits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +92,8 @@ class Listed(NamedTuple):
 
 def as_json(results: Results) -> dict[str, Any]:
     """The results as JSON values, for `search --json` and the API of the gateway."""
-    help_with_spelling = {"suggestion": results.suggestion} if results.suggestion else {}
+    help_with_spelling: dict[str, Any] = {"suggestion": results.suggestion} if results.suggestion else {}
+    help_with_spelling |= {"unknown_words": list(results.unknown_words)} if results.unknown_words else {}
     notes = {"notes": list(results.notes)} if results.notes else {}
     hits = [_hit_as_json(hit) for hit in results.hits]
     facets = {name: [value._asdict() for value in values] for name, values in results.facets.items()}

@@ -252,7 +252,7 @@ def test_search_finds_nothing(crawled: Path) -> None:
 
 def test_search_helps_with_spelling(crawled: Path) -> None:
     lines = beamtrawl("search", crawled, "herrings", "submarien", "caughtt").out.splitlines()
-    assert lines[:2] == ["2 documents", "did you mean: herrings submarien caught"]
+    assert lines[:3] == ["2 documents", "did you mean: herrings submarien caught", "no page has submarien"]
     assert json.loads(beamtrawl("search", crawled, "caughtt", "--json").out)["suggestion"] == "caught"
 
 

@@ -103,6 +103,13 @@ def test_a_date_that_is_none_is_said(client):
     assert client.get("/api/search?q=common+after:soon").json["notes"][0].startswith("after:soon is taken as words")
 
 
+def test_words_that_no_page_has_are_named(client):
+    url = "/?q=common+zebra+quagga"
+    assert '<p dir="auto">No page has zebra, quagga.</p>' in client.get(url).text
+    assert "페이지가 없습니다: zebra, quagga</p>" in client.get(url, headers={"Accept-Language": "ko"}).text
+    assert client.get("/api/search?q=common+zebra").json["unknown_words"] == ["zebra"]
+
+
 def test_nothing_crawled_or_asked_can_become_markup(client):
     page = client.get("/", query_string={"q": f"odd {EVIL}"}).text
     assert scripts(page) == ["/static/suggest.js"]

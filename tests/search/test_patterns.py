@@ -118,6 +118,23 @@ def test_a_word_of_no_document_stands_for_the_nearest_one(index, query, found, s
     assert results.suggestion == suggestion
 
 
+@pytest.mark.parametrize(
+    ("query", "unknown"),
+    [
+        ("django", ()),
+        ("zebra django Quagga", ("zebra", "quagga")),
+        ("djagno zebra", ("zebra",)),  # the nearest word stands for the other
+        ("zebra", ()),  # that nothing is found says it
+        ("django -zebra", ()),
+        ("django zeb*", ()),
+        ("django lang:en", ()),
+        ("django 斑馬", ()),  # runs have no words
+    ],
+)
+def test_words_that_no_document_has_are_named_beside_hits(index, query, unknown):
+    assert index.search(query).unknown_words == unknown
+
+
 # Texts of a document, pasted as they stand: with quotation marks, brackets, dashes, options, capitals, Korean.
 PIECES = [
     *(
