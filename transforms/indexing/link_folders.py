@@ -32,7 +32,7 @@ class Name(NamedTuple):
     id: str  # of the section, or ""
 
 
-def names(texts: pa.Array) -> Iterator[str | None]:
+def as_names(texts: pa.Array) -> Iterator[str | None]:
     """`analysis.name` of the terms of each text."""
     for start in range(0, len(texts), _TEXTS):  # the terms of all would take much more memory than the names
         yield from map(analysis.name, tokens_of(texts.slice(start, _TEXTS).to_pylist()))

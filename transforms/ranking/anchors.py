@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..indexing.link_folders import names
+from ..indexing.link_folders import as_names
 from ..tables.schemas import RANKS
 from .endorsements import Pages, sorted_codes
 from .pagerank import Longs
@@ -189,7 +189,7 @@ def _limited(votes: pa.Table) -> pa.Table:
 def _are_names(codes: Longs, anchors: pa.Array) -> npt.NDArray[np.bool_]:
     """Whether each anchor, given as a number, is a name."""
     used, which = np.unique(codes, return_inverse=True)
-    return np.array([term is not None for term in names(anchors.take(pa.array(used)))], bool)[which]
+    return np.array([term is not None for term in as_names(anchors.take(pa.array(used)))], bool)[which]
 
 
 def _is_address(codes: Longs, targets: Longs, folded: pa.Array, pages: Pages) -> npt.NDArray[np.bool_]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..indexing.link_folders import Name, names, write_links
+from ..indexing.link_folders import Name, as_names, write_links
 from ..indexing.write_segment import DOCS
 from ..tables.schemas import HOST_RANKS, RANKS
 from ..tables.table_files import TableFile, TableWriter, open_parquet
@@ -94,8 +94,8 @@ def add_links(root: str, segment: str, folder: str, links: pa.Table) -> list[Tab
     with open_parquet(root, f"{segment}/{DOCS}") as file:
         languages = file.read(["language"])["language"].to_pylist()
     anchors = [[a["anchor"] for a in given for _ in range(a["hosts"])] for given in links["anchors"].to_pylist()]
-    section_names = _by_term(links["names"].combine_chunks())
-    return write_links(root, folder, languages, anchors, links["link_rank"].to_numpy(), names=section_names)
+    names = _by_term(links["names"].combine_chunks())
+    return write_links(root, folder, languages, anchors, links["link_rank"].to_numpy(), names=names)
 
 
 def _by_term(column: pa.ListArray) -> list[dict[str, Name]]:
@@ -105,7 +105,7 @@ def _by_term(column: pa.ListArray) -> list[dict[str, Name]]:
     """
     anchors, hosts, fragments = (column.flatten().field(name) for name in ("anchor", "hosts", "fragment"))
     distinct = anchors.dictionary_encode()
-    terms = list(names(distinct.dictionary))
+    terms = list(as_names(distinct.dictionary))
     rows = zip(distinct.indices.to_pylist(), hosts.to_pylist(), fragments.to_pylist(), strict=True)
     found = list[dict[str, Name]]()
     for count in column.value_lengths().to_pylist():
