@@ -83,8 +83,9 @@ CASES = {
     "no main text": ("<nav>only this</nav>", "only this"),
     "control characters": ("<p>a&#x202e;b&#x7;c</p>", "abc"),
     "markup beside a character that is removed": (
-        "<p>&lt;&#x200e;script&gt;</p><p>#&#x200e; x</p><p><code>a`&#x200e;`b</code></p>",
-        "\\<script>\n\n\\# x\n\n`a``b`",
+        "<p>&lt;&#x200e;script&gt;</p><p>#&#x200e; x</p><p><code>a`&#x200e;`b</code></p>"
+        "<p><i>a</i>&lt;&#x200e;script&gt;</p><p><img src=i alt='&lt;&#x200e;script&gt;'></p>",
+        "\\<script>\n\n\\# x\n\n`a``b`\n\n*a*\\<script>\n\n![\\<script>](http://a.test/d/i)",
     ),
 }
 

@@ -350,6 +350,7 @@ def test_a_name_that_is_a_part_of_the_query_counts_by_its_share(tmp_path):
 
     alone, both = scores("optics"), scores("optics bench")
     assert [*alone] == [(PAGE, "#optics")] and {*both} == {(PAGE, "#optics"), (OTHER, "#optics bench")}
+    assert [*scores("bench")] == [(OTHER, "#bench")]  # the names of one page are not those of another
     assert both[PAGE, "#optics"] == pytest.approx(alone[PAGE, "#optics"] / 2)
     assert both[OTHER, "#optics bench"] > 2 * both[PAGE, "#optics"]
 
