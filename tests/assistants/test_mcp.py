@@ -41,6 +41,11 @@ def test_search_and_fetch_have_the_shape_of_connectors(crawled: Crawled) -> None
     assert page["metadata"]["notice"] == THIRD_PARTY
 
 
+def test_words_that_no_page_has_are_named(crawled: Crawled) -> None:
+    found = structured(crawled.ask(lambda client: client.call_tool("search", {"query": "harbour zebra"})))
+    assert (found["total"] > 0, found["unknown_words"]) == (True, ["zebra"])
+
+
 def test_pages_of_results_follow_each_other(crawled: Crawled) -> None:
     async def walk(client: Client) -> list[str]:
         found, arguments = [], {"query": "harbour", "limit": 1}
