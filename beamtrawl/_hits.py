@@ -37,6 +37,11 @@ class Hits(Rows, Sequence[Hit]):
         return self._results.suggestion
 
     @property
+    def unknown_words(self) -> tuple[str, ...]:
+        """The words of the query that no document has, nor one like them; none where nothing is found."""
+        return self._results.unknown_words
+
+    @property
     def next(self) -> str | None:
         """What `search(…, after=)` needs for the hits after these; None if there are none, or with `per_host`."""
         return self._results.next

@@ -178,6 +178,7 @@ def test_search(crawl: beamtrawl.Crawl, web: Web) -> None:
         crawl.search("herring", timeout=0)
     assert crawl.search("herring", as_of=1).total == 1
     assert crawl.search("hering").suggestion == "herring"
+    assert crawl.search("herring submarine").unknown_words == ("submarine",)
     assert crawl.search("tow", explain=True)[0].explanation is not None
     frame = crawl.search("title:tide").to_pandas()
     assert frame[["title", "url"]].to_numpy().tolist() == [["Tide tables", web.url("a.test", "/tides")]]
