@@ -1,7 +1,7 @@
 """The events of a crawl: what `crawl --json` prints and `--log` writes, one JSON object a line (docs/progress.md)."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Literal
 
@@ -70,6 +70,7 @@ class FetchProgress(Event):
     queued: int  # URLs that workers have taken and not visited yet
     seconds_left: float | None  # until the queues are empty; null if that is not known
     outcomes: Mapping[str, int]  # visits by outcome
+    queues: Sequence[Mapping[str, Any]]  # the longest: name, urls, why, delay_s, seconds, holds
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -186,7 +187,7 @@ def progress(running: Running) -> FetchProgress | UpdateProgress:
         rows=running.rows,
         at_most=running.at_most,
         bytes=known.bytes,
-        rate=round(running.rate, 2),
+        rate=round(known.rate, 2),
         mean_rate=round(running.mean_rate, 2),
         hosts_active=known.active,
         hosts_waiting=known.waiting,
@@ -194,6 +195,7 @@ def progress(running: Running) -> FetchProgress | UpdateProgress:
         queued=known.queued,
         seconds_left=None if running.seconds_left is None else round(running.seconds_left, 1),
         outcomes=dict(known.outcomes),
+        queues=[queue._asdict() for queue in known.queues],
     )
 
 

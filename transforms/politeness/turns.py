@@ -44,7 +44,7 @@ class Turns:
             self._not_before = monotonic(context.requests_before, clock) + self._politeness.delay
         self.deadline = monotonic(context.deadline, clock) if context.deadline else FOR_EVER  # monotonic clock
         self.queues = SharedQueues(lambda: self.deadline)
-        self.report = Report()
+        self.report = Report(lambda: clock.utc().timestamp())
 
     def __contains__(self, host: str) -> bool:
         return host in self._by_host
@@ -150,7 +150,7 @@ class Turns:
 
     def visit(self, turn: HostTurn, due: Due, end: Outcome, reply: Reply, rule: str) -> Event:
         """Return the row of a visit that has ended, and count it."""
-        self.report.count(end, reply)
+        self.report.count(end, reply, due.url)
         turn.tally.visit(end, reply.status)
         robots = turn.robots.get(origin_of(due.url))
         row = visit_row(

@@ -5,6 +5,8 @@ import json
 import math
 import threading
 import time
+from collections import deque
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from apache_beam.metrics import Metrics
@@ -15,7 +17,18 @@ from ..directory.crawl_dir import CrawlDir
 from ..errors import CrawlDirError
 from ..files import filesystem
 from ..http.reply import Reply
-from ..outcomes import Outcome
+from ..outcomes import Outcome, count_requests
+
+
+class Queue(NamedTuple):
+    """A queue of hosts that lasts long."""
+
+    name: str  # of its host, domain or address
+    urls: int
+    why: str  # the reason for its delay (`backoff.Rest`)
+    delay_s: float  # between two requests; the wait for the next one if it is in a backoff
+    seconds: float  # until it is empty, or until its wait is over
+    holds: bool  # whether the round waits for it; else its URLs are deferred when the other queues are empty
 
 
 class Census(NamedTuple):
@@ -24,28 +37,91 @@ class Census(NamedTuple):
     hosts: int = 0  # with URLs to visit, those with a request under way included
     backing_off: int = 0  # of these, hosts that are not requested yet because they failed or asked for a longer wait
     urls: int = 0  # in all queues
-    seconds: float = 0.0  # until the longest queue is empty, at the current delays
+    seconds: float = 0.0  # until the longest queue that holds the round is empty, at the current delays
     ends_in: float = math.inf  # seconds until the round ends, whatever is left
+    longest: tuple[Queue, ...] = ()  # those that hold the round first
+
+
+class Failure(NamedTuple):
+    """A visit that failed."""
+
+    at: float  # POSIX time
+    url: str
+    outcome: str
+    error: str  # or the status
+
+
+_NO_FAILURES = frozenset(
+    {Outcome.FETCHED, Outcome.NOT_MODIFIED, Outcome.REDIRECTED, Outcome.DENIED_ROBOTS, Outcome.DEFERRED}
+)
+_FAILURES = 10  # that are kept
+_URL_CHARACTERS, _ERROR_CHARACTERS = 300, 200
+_BUCKETS = 60
+_WINDOW_S = 10.0
+
+
+class Requests:
+    """The requests of a bundle over time: those of the last seconds, and since the start in at most 60 equal buckets.
+
+    A bucket has 2, 4, 8 … seconds: two become one when there are too many.
+    """
+
+    def __init__(self) -> None:
+        self._began: float | None = None
+        self._counted = 0
+        self._samples: deque[tuple[float, int]] = deque()
+        self.width_s = 2.0
+        self.buckets: list[int] = []
+
+    def note(self, now: float, count: int) -> None:
+        """Note how many there have been until `now` (POSIX time)."""
+        self._began = began = now if self._began is None else self._began
+        self._samples.append((now, count))
+        while len(self._samples) > 2 and self._samples[1][0] <= now - _WINDOW_S:
+            self._samples.popleft()
+        place = max(0, int((now - began) / self.width_s))
+        while place >= _BUCKETS:
+            self.buckets = [sum(self.buckets[at : at + 2]) for at in range(0, len(self.buckets), 2)]
+            self.width_s, place = self.width_s * 2, place // 2
+        self.buckets += [0] * (place + 1 - len(self.buckets))
+        self.buckets[place] += count - self._counted
+        self._counted = count
+
+    def to_dict(self) -> dict[str, Any]:
+        (since, before), (now, count) = (self._samples[0], self._samples[-1]) if self._samples else ((0.0, 0),) * 2
+        rate = (count - before) / (now - since) if now > since else 0.0
+        return {"rate": round(rate, 2), "began": self._began, "width_s": self.width_s, "buckets": list(self.buckets)}
 
 
 class Report:
     """Counts visits; for use in the bundle's own thread, as Beam loses counters of any other."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock  # POSIX time
         self._outcomes: dict[str, int] = {}
         self._bytes = 0
         self._counters: dict[Outcome, Any] = {}
+        self._failures: deque[Failure] = deque(maxlen=_FAILURES)
+        self._requests = Requests()
 
-    def count(self, end: Outcome, reply: Reply) -> None:
+    def count(self, end: Outcome, reply: Reply, url: str) -> None:
         if end not in self._counters:
             self._counters[end] = Metrics.counter("visits", end.value)
         self._counters[end].inc()
         self._outcomes[end.value] = self._outcomes.get(end.value, 0) + 1
         self._bytes += len(reply.body)
+        if end not in _NO_FAILURES:
+            error = reply.error or (f"status {reply.status}" if reply.status else "")
+            self._failures.append(
+                Failure(round(self._clock(), 3), url[:_URL_CHARACTERS], end.value, error[:_ERROR_CHARACTERS])
+            )
 
     def snapshot(self, active: int, census: Census) -> dict[str, Any]:
         """Return a report: outcomes and bytes so far, hosts with a request under way, and the queues."""
+        now = self._clock()
+        self._requests.note(now, count_requests(self._outcomes))
         return {
+            "at": round(now, 3),
             "outcomes": dict(self._outcomes),
             "bytes": self._bytes,
             "active": active,
@@ -54,6 +130,12 @@ class Report:
             "queued": census.urls,
             "longest_queue_s": round(census.seconds, 1),
             "ends_in_s": round(census.ends_in, 1) if math.isfinite(census.ends_in) else None,
+            "requests": self._requests.to_dict(),
+            "queues": [
+                queue._replace(delay_s=round(queue.delay_s, 1), seconds=round(queue.seconds, 1))._asdict()
+                for queue in census.longest
+            ],
+            "failures": [failure._asdict() for failure in self._failures],
         }
 
 
