@@ -129,7 +129,7 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
         directory=crawl.root,
         rounds=step.round - 1 if step.kind == "fetch" else step.round,
         next_step=NextStep(step.kind, step.round),
-        running=running_step(crawl, step, _rows_of(step, manifests, frontier, counts.outcomes, settings.limits)),
+        running=running_step(crawl, step, rows_of(step, manifests, frontier, counts.outcomes, settings.limits)),
         index_segments=len(live_index(manifests).segments),
         outcomes=counts.outcomes,
         frontier=frontier,
@@ -274,7 +274,7 @@ def _posix(moment: datetime | None) -> float | None:
     return moment.timestamp() if moment else None
 
 
-def _rows_of(
+def rows_of(
     step: Step, manifests: Sequence[Manifest], frontier: Mapping[str, int], outcomes: Mapping[str, int], limits: Limits
 ) -> int:
     """Return how many URLs of the frontier, or visits, a step processes at most."""
