@@ -7,7 +7,7 @@ from ...pipeline.control import End
 from ...pipeline.seeds import Added
 from ...transforms.directory.crawl_dir import Manifest
 from ...transforms.outcomes import EXTERNAL_VISITS, IMPORTED, REQUESTED, Outcome, count_requests
-from ...transforms.workers.progress import Queue
+from ...transforms.workers.progress import ANSWER, Queue
 from ..terminal.units import counted, duration, size
 from .running import Running
 
@@ -89,7 +89,9 @@ def _fetch(running: Running) -> Iterator[str]:
 
 def _queues(running: Running) -> list[str]:
     return [
-        f"{q.name} {counted(q.urls, 'URL')}, {why_slow(q)}, {how_long(q)}" for q in running.reported.queues[:_NAMED]
+        f"{q.name} {counted(q.urls, 'URL')}, {why_slow(q)},"
+        f" {f'{duration(q.seconds)} left' if q.holds else 'not waited for'}"
+        for q in running.reported.queues[:_NAMED]
     ]
 
 
@@ -97,20 +99,16 @@ def why_slow(queue: Queue) -> str:
     """Return the reason for a queue's delay, in a few words."""
     seconds = duration(queue.delay_s) if queue.delay_s >= 10 else f"{queue.delay_s:g} s"
     return {
+        ANSWER: f"no answer for {seconds}",
         "delay": f"delay {seconds}",
         "crawl_delay": f"Crawl-delay {seconds}",
         "response_time": f"slow answers, delay {seconds}",
         "retry_after": "asked to wait (Retry-After)",
-        "dead": "no answer",
+        "dead": "did not answer",
         "dns": "no address",
         "refused": "address not allowed",
         "robots": "no robots.txt",
     }.get(queue.why, "failed")
-
-
-def how_long(queue: Queue) -> str:
-    """Return how long a queue lasts, in a few words."""
-    return f"{duration(queue.seconds)} left" if queue.holds else "not waited for"
 
 
 def _update(running: Running) -> Iterator[str]:

@@ -14,9 +14,10 @@ from ...transforms.errors import CrawlDirError
 from ...transforms.files import filesystem
 from ...transforms.outcomes import Outcome
 from ...transforms.settings import Settings
+from ...transforms.workers.progress import Queue
 from ..progress.elsewhere import FoundStep, find_step
 from ..progress.running import History, Running
-from ..progress.words import how_long, why_slow
+from ..progress.words import why_slow
 from ..state.crawl_status import Status, rows_of, summarize
 from ..state.outcome_words import MEANINGS
 from ..terminal.units import duration
@@ -137,7 +138,7 @@ def _now(status: Status, running: Running | None, now: datetime) -> Iterator[Par
             Figure("hosts in their delay", known.waiting),
             Figure("hosts backing off", known.backing_off),
             Figure("URLs queued", known.queued),
-            Figure("URLs in the frontier", waiting),
+            Figure("URLs in the frontier before", waiting),
         ]
     )
     yield _rates(known.history, now.timestamp())
@@ -159,7 +160,11 @@ def _now(status: Status, running: Running | None, now: datetime) -> Iterator[Par
         for q in known.queues
     ]
     note = "A host that is not waited for keeps its URLs for a later round, once the others are done."
-    yield Table("Hosts that hold the round longest", columns, rows, note) if rows else "No host holds the round."
+    yield Table("Hosts that hold the round", columns, rows, note) if rows else "No host holds the round."
+
+
+def _until(queue: Queue, now: float) -> str:
+    return f"{_date(now + queue.seconds):%H:%M:%S} ({duration(queue.seconds)})" if queue.holds else "not waited for"
 
 
 def _rates(history: History, now: float) -> Chart:

@@ -97,3 +97,14 @@ def test_a_census(turns: list[tuple[str, HostTurn]], deadline: float, expected: 
 def test_the_ten_longest_queues_are_named() -> None:
     named = take_census([turn(f"h{n}", n) for n in range(1, 15)], 100.0, math.inf, POLITENESS).longest
     assert [queue.name for queue in named] == [f"h{n}" for n in range(14, 4, -1)]
+
+
+def test_an_answer_that_is_late_is_the_reason() -> None:
+    turns = [turn("a", 1), turn("b", 3), turn("c", 2)]
+    found = take_census(turns, 100.0, math.inf, POLITENESS, {"a": 92.0, "b": 99.5}, 20.0)
+    assert found.longest == (
+        Queue("a", 1, "answer", 8.0, 12.0, True),
+        Queue("b", 3, "delay", 2.0, 4.0, True),
+        Queue("c", 2, "delay", 2.0, 2.0, True),
+    )
+    assert take_census(turns, 100.0, 105.0, POLITENESS, {"a": 92.0}, 20.0).longest[0].seconds == 5.0

@@ -1,18 +1,30 @@
 """Counts a bundle's hosts by what they wait for, and estimates how long their queues last."""
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
-from ..settings import Politeness
-from ..workers.progress import Census, Queue
+from ..settings import Fetch, Politeness
+from ..workers.progress import ANSWER, Census, Queue
 from . import backoff
 from .host_queue import HostTurn
 
 _LONGEST = 10  # queues that are named
+_LATE_S = 1.0  # without an answer: then that is the reason why a queue lasts
 
 
-def take_census(turns: Iterable[tuple[str, HostTurn]], now: float, deadline: float, politeness: Politeness) -> Census:
-    """Return the census of (name of the shared queue, turn) pairs at `now`, in a round that ends at `deadline`."""
+def take_census(
+    turns: Iterable[tuple[str, HostTurn]],
+    now: float,
+    deadline: float,
+    politeness: Politeness,
+    under_way: Mapping[str, float] = MappingProxyType({}),
+    answer_s: float = Fetch.read_timeout,
+) -> Census:
+    """Return the census of (name of the shared queue, turn) pairs at `now`, in a round that ends at `deadline`.
+
+    `under_way` has the start of the request of each queue that has one; for an answer, `answer_s` are waited.
+    """
     hosts = backing_off = urls = 0
     queues: dict[str, Queue] = {}
     for name, turn in turns:
@@ -20,6 +32,10 @@ def take_census(turns: Iterable[tuple[str, HostTurn]], now: float, deadline: flo
             hosts, urls = hosts + 1, urls + count
             backing_off += turn.ready_at > now and backoff.is_backoff(turn.held_by)
             queue = _queue(name, turn, count, now, deadline, politeness)
+            late_s = now - under_way.get(name, now)
+            if late_s >= _LATE_S:
+                more_s = max(0.0, min(answer_s - late_s, deadline - now))
+                queue = queue._replace(why=ANSWER, delay_s=late_s, seconds=queue.seconds + more_s, holds=True)
             if before := queues.get(name):
                 longer = max(before, queue, key=_length)
                 queue = longer._replace(urls=before.urls + count, seconds=before.seconds + queue.seconds)

@@ -253,6 +253,6 @@ class HostScheduler:
         if not self._queues and not self._requests:
             self._census = Census()
         elif now >= self._census_at:
-            self._census = self._turns.census(now)
+            self._census = self._turns.census(now, self._requests.under_way())
             self._census_at = now + 200 * (self._clock.monotonic() - now)
         self._watch.snapshot = self._turns.report.snapshot(len(self._requests), self._census)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -71,10 +71,11 @@ class Turns:
             else:
                 self.schedule(known)
 
-    def census(self, now: float) -> Census:
-        """Return the census of all queues."""
+    def census(self, now: float, under_way: Mapping[str, float]) -> Census:
+        """Return the census of all queues; `under_way` has the start of the request of each that has one."""
         named = ((self.queues.name_of(host), turn) for host, turn in self._by_host.items())
-        return take_census(named, now, self.deadline, self._politeness)
+        answer_s = self._context.fetch.read_timeout
+        return take_census(named, now, self.deadline, self._politeness, under_way, answer_s)
 
     def schedule(self, turn: HostTurn, look: bool = False) -> None:
         """Schedule a host's turn for when it is ready.

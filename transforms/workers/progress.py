@@ -19,14 +19,17 @@ from ..files import filesystem
 from ..http.reply import Reply
 from ..outcomes import Outcome, count_requests
 
+ANSWER = "answer"
+"""The reason of a queue that waits for an answer."""
+
 
 class Queue(NamedTuple):
     """A queue of hosts that lasts long."""
 
     name: str  # of its host, domain or address
     urls: int
-    why: str  # the reason for its delay (`backoff.Rest`)
-    delay_s: float  # between two requests; the wait for the next one if it is in a backoff
+    why: str  # the reason for its delay (`backoff.Rest`), or ANSWER
+    delay_s: float  # between two requests; the wait for the next one in a backoff, and so far for an answer
     seconds: float  # until it is empty, or until its wait is over
     holds: bool  # whether the round waits for it; else its URLs are deferred when the other queues are empty
 
