@@ -142,23 +142,8 @@ def _now(status: Status, running: Running | None, now: datetime) -> Iterator[Par
         ]
     )
     yield _rates(known.history, now.timestamp())
-    columns = [
-        Column("host"),
-        Column("URLs", "count"),
-        Column("reason"),
-        Column("left"),
-        Column("until (UTC)", "right"),
-    ]
-    rows = [
-        (
-            q.name,
-            q.urls,
-            why_slow(q),
-            how_long(q),
-            f"{_date(now.timestamp() + q.seconds):%H:%M:%S}" if q.holds else None,
-        )
-        for q in known.queues
-    ]
+    columns = [Column("host"), Column("URLs", "count"), Column("reason"), Column("until (UTC)", "right")]
+    rows = [(q.name, q.urls, why_slow(q), _until(q, now.timestamp())) for q in known.queues]
     note = "A host that is not waited for keeps its URLs for a later round, once the others are done."
     yield Table("Hosts that hold the round", columns, rows, note) if rows else "No host holds the round."
 
