@@ -23,7 +23,7 @@ from ..state.outcome_words import MEANINGS
 from ..terminal.units import duration
 from .content import Alert, Chart, Column, Figure, Figures, Part, Report, Section, Table
 from .page import render_report
-from .sections.rounds import read_rounds
+from .sections.rounds import Round, read_rounds
 
 _EVERY_S = 2.0
 _ROUNDS = 20  # that are shown
@@ -102,29 +102,27 @@ def _time(moment: float) -> str:
 def _sections(
     manifests: Sequence[Manifest], status: Status, running: Running | None, now: datetime
 ) -> Iterator[Section]:
-    yield Section("now", "Now", list(_now(status, running, now)))
+    rounds = read_rounds(manifests)[-_ROUNDS:]
+    yield Section("now", "Now", list(_now(status, running, rounds, now)))
     alarms: list[Part] = [Alert("alarm", line) for line in status.alarms]
     yield Section("alarms", "Alarms", alarms or ["No alarms."])
     yield Section("failures", "Newest failures", [_failures(running)])
     yield Section("outcomes", "Outcomes", [_outcomes(status, running)])
-    yield Section("rounds", "Rounds", list(_rounds(manifests)))
+    yield Section("rounds", "Rounds", [_rounds(rounds)])
     yield Section("hosts", "Hosts that may not be requested yet", [_waits(status)])
 
 
-def _now(status: Status, running: Running | None, now: datetime) -> Iterator[Part]:
+def _now(status: Status, running: Running | None, rounds: Sequence[Round], now: datetime) -> Iterator[Part]:
     waiting = sum(status.frontier.values())
-    if running is None:
-        due = [Figure("first due (UTC)", _date(status.next_due_at), "time")] if status.next_due_at else []
-        figures = [Figure("due", status.due), Figure("not due yet", status.later), *due]
-        yield Figures([Figure("URLs in the frontier", waiting), *figures])
+    earlier = Chart(
+        "Rate by round", "round", "requests a second", [r.name for r in rounds], {"rate": [r.rate for r in rounds]}
+    )
+    if running is None or running.step.kind != "fetch":
+        yield Figures([Figure("URLs in the frontier", waiting), *_idle(status, running)])
+        if rounds:
+            yield earlier
         return
-    known = running.reported
-    if running.step.kind != "fetch":
-        stage = f"{known.stage.number} of {known.stage.stages}" if known.stage else "–"
-        figures = [Figure("done", running.done), Figure("visits to process", running.rows)]
-        yield Figures([*figures, Figure("stage", stage, "text"), Figure("time", running.seconds, "seconds")])
-        return
-    left = running.seconds_left
+    known, left = running.reported, running.seconds_left
     yield Figures(
         [
             Figure("visits of this round", running.done),
@@ -142,14 +140,32 @@ def _now(status: Status, running: Running | None, now: datetime) -> Iterator[Par
         ]
     )
     yield _rates(known.history, now.timestamp())
+    if rounds:
+        yield earlier
     columns = [Column("host"), Column("URLs", "count"), Column("reason"), Column("until (UTC)", "right")]
     rows = [(q.name, q.urls, why_slow(q), _until(q, now.timestamp())) for q in known.queues]
-    note = "A host that is not waited for keeps its URLs for a later round, once the others are done."
+    note = "The URLs of a host with a long delay are left to a later round once all others are done."
     yield Table("Hosts that hold the round", columns, rows, note) if rows else "No host holds the round."
 
 
+def _idle(status: Status, running: Running | None) -> Iterator[Figure]:
+    """Yield the figures of a crawl that does not fetch: an update step or an import, or what is due."""
+    if running is None:
+        yield Figure("due", status.due)
+        yield Figure("not due yet", status.later)
+        if status.next_due_at:
+            yield Figure("first due (UTC)", _date(status.next_due_at), "time")
+        return
+    if stage := running.reported.stage:
+        yield Figure("stage", f"{stage.number} of {stage.stages}", "text")
+    yield Figure("done", running.done)
+    if running.rows:
+        yield Figure("visits to process", running.rows)
+    yield Figure("time", duration(running.seconds), "text")
+
+
 def _until(queue: Queue, now: float) -> str:
-    return f"{_date(now + queue.seconds):%H:%M:%S} ({duration(queue.seconds)})" if queue.holds else "not waited for"
+    return f"{_date(now + queue.seconds):%H:%M:%S}" if queue.holds else "a later round"
 
 
 def _rates(history: History, now: float) -> Chart:
@@ -181,17 +197,13 @@ def _outcomes(status: Status, running: Running | None) -> Part:
     return Table("Visits by outcome", columns, rows)
 
 
-def _rounds(manifests: Sequence[Manifest]) -> Iterator[Part]:
-    rounds = read_rounds(manifests)[-_ROUNDS:]
+def _rounds(rounds: Sequence[Round]) -> Part:
     if not rounds:
-        yield "No round has been committed yet."
-        return
-    labels, rates = [r.name for r in rounds], {"requests (fetch)": [r.rate for r in rounds]}
-    yield Chart("Rate by round", "round", "requests a second", labels, rates)
+        return "No round has been committed yet."
     columns = [Column("round"), Column("visits", "count"), Column("fetch", "seconds"), Column("update", "seconds")]
     columns += [Column("pages", "count"), Column("new URLs", "count"), Column("then waiting", "count")]
     rows = [(r.name, r.visits, r.fetch_s, r.update_s, r.documents, r.found, r.waiting) for r in reversed(rounds)]
-    yield Table("Committed rounds, newest first", columns, rows)
+    return Table("Committed rounds, newest first", columns, rows)
 
 
 def _waits(status: Status) -> Part:

@@ -107,4 +107,6 @@ def test_an_answer_that_is_late_is_the_reason() -> None:
         Queue("b", 3, "delay", 2.0, 4.0, True),
         Queue("c", 2, "delay", 2.0, 2.0, True),
     )
+    slow = [turn("a", 1, state=HostState(elapsed_s=4.0))]
+    assert take_census(slow, 100.0, math.inf, POLITENESS, {"a": 92.0}, 20.0).longest[0].why == "delay"
     assert take_census(turns, 100.0, 105.0, POLITENESS, {"a": 92.0}, 20.0).longest[0].seconds == 5.0

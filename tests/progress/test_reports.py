@@ -122,10 +122,11 @@ def test_requests_over_time_take_sixty_buckets_at_most() -> None:
 def test_a_report_has_the_last_ten_failures_and_no_more_of_them_than_a_bound() -> None:
     report = Report(lambda: 1000.0)
     for number in range(20):
-        report.count(Outcome.GONE, Reply(status=404), f"http://a.test/{number}")
+        report.count(Outcome.SERVER_ERROR, Reply(status=503), f"http://a.test/{number}")
+        report.count(Outcome.GONE, Reply(status=404), "http://a.test/gone")
         report.count(Outcome.FETCHED, Reply(status=200), "http://a.test/good")
     report.count(Outcome.TIMEOUT, Reply(error="e" * 1000), "http://b.test/" + "x" * 1000)
     found = report.snapshot(0, Census())["failures"]
     assert [row["url"] for row in found[:-1]] == [f"http://a.test/{number}" for number in range(11, 20)]
-    assert found[0] == {"at": 1000.0, "url": "http://a.test/11", "outcome": "gone", "error": "status 404"}
+    assert found[0] == {"at": 1000.0, "url": "http://a.test/11", "outcome": "server_error", "error": "status 503"}
     assert (len(found[-1]["url"]), len(found[-1]["error"])) == (300, 200)

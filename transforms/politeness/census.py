@@ -10,7 +10,7 @@ from . import backoff
 from .host_queue import HostTurn
 
 _LONGEST = 10  # queues that are named
-_LATE_S = 1.0  # without an answer: then that is the reason why a queue lasts
+_LATE_S = 1.0  # plus twice the last response time: then the missing answer is the reason why a queue lasts
 
 
 def take_census(
@@ -33,7 +33,7 @@ def take_census(
             backing_off += turn.ready_at > now and backoff.is_backoff(turn.held_by)
             queue = _queue(name, turn, count, now, deadline, politeness)
             late_s = now - under_way.get(name, now)
-            if late_s >= _LATE_S:
+            if late_s >= _LATE_S + 2 * turn.state.elapsed_s:
                 more_s = max(0.0, min(answer_s - late_s, deadline - now))
                 queue = queue._replace(why=ANSWER, delay_s=late_s, seconds=queue.seconds + more_s, holds=True)
             if before := queues.get(name):

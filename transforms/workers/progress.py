@@ -55,7 +55,14 @@ class Failure(NamedTuple):
 
 
 _NO_FAILURES = frozenset(
-    {Outcome.FETCHED, Outcome.NOT_MODIFIED, Outcome.REDIRECTED, Outcome.DENIED_ROBOTS, Outcome.DEFERRED}
+    {
+        Outcome.FETCHED,
+        Outcome.NOT_MODIFIED,
+        Outcome.REDIRECTED,
+        Outcome.GONE,  # so many that others would not be seen
+        Outcome.DENIED_ROBOTS,
+        Outcome.DEFERRED,
+    }
 )
 _FAILURES = 10  # that are kept
 _URL_CHARACTERS, _ERROR_CHARACTERS = 300, 200
