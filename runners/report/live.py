@@ -18,16 +18,17 @@ from ...transforms.workers.progress import Queue
 from ..progress.elsewhere import FoundStep, find_step
 from ..progress.running import History, Running
 from ..progress.words import why_slow
-from ..state.crawl_status import Status, rows_of, summarize
+from ..state.crawl_status import Status, refreshed, rows_of, summarize
 from ..state.outcome_words import MEANINGS
 from ..terminal.units import duration
 from .content import Alert, Chart, Column, Figure, Figures, Part, Report, Section, Table
 from .page import render_report
 from .sections.rounds import Round, read_rounds
 
-_EVERY_S = 2.0
+_EVERY_S = 3.0
 _ROUNDS = 20  # that are shown
-_SHARE = 0.01  # of the time, at most, to summarize the crawl after its commits
+_SHARE, _LONGEST_S = 0.001, 600.0
+"""The share of the time that goes into summaries after commits, and the longest time without one."""
 
 
 class LivePage:
@@ -66,21 +67,23 @@ class LivePage:
         )
 
     def _state(self, now: float) -> tuple[list[Manifest], Settings, Status]:
-        """Return what is committed; the summary is renewed after a commit, unless that takes too much of the time."""
+        """Return what is committed. After a commit, what takes long to find is found anew only once in a while."""
         manifests = self._crawl.require_manifests()
         known = self._known
-        if known is None or (known[0] != manifests and now >= self._look_at):
-            began = time.process_time()
+        if known is None or known[0] != manifests:
+            settings = stored_settings(self._crawl)
             try:
-                settings = stored_settings(self._crawl)
-                status = summarize(self._crawl, datetime.fromtimestamp(now, UTC), settings, self._crawl.space())
-                known = manifests, settings, status
+                if known and now < self._look_at:
+                    status = refreshed(known[2], self._crawl, manifests)
+                else:
+                    began = time.process_time()
+                    status = summarize(self._crawl, datetime.fromtimestamp(now, UTC), settings, self._crawl.space())
+                    self._look_at = now + min((time.process_time() - began) / _SHARE, _LONGEST_S)
+                self._known = known = manifests, settings, status
             except CrawlDirError:  # a merge may have removed a file since the manifests were read
                 if known is None:
                     raise
-            self._look_at = now + (time.process_time() - began) / _SHARE
-            self._known = known
-        return manifests, known[1], known[2]
+        return known
 
 
 def _state(status: Status, step: Step, found: FoundStep | None) -> str:
@@ -212,7 +215,7 @@ def _waits(status: Status) -> Part:
     columns = [Column("host"), Column("until (UTC)", "time"), Column("reason"), Column("URLs", "count")]
     rows = [(w.host, _date(w.until), w.why, w.urls) for w in status.waits]
     more = f"{status.waiting_hosts - len(rows)} more hosts wait." if status.waiting_hosts > len(rows) else ""
-    return Table("As of the last commit, those with the most URLs", columns, rows, more)
+    return Table("As of a recent commit, those with the most URLs", columns, rows, more)
 
 
 def _date(moment: float) -> datetime:

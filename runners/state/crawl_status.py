@@ -151,6 +151,12 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
     )
 
 
+def refreshed(status: Status, crawl: CrawlDir, manifests: Sequence[Manifest]) -> Status:
+    """Return an earlier status with the frontier, the outcomes and the times of later manifests, at little cost."""
+    frontier, outcomes = waiting_by_reason(crawl.root, manifests), _counts(manifests).outcomes
+    return dataclasses.replace(status, frontier=frontier, outcomes=outcomes, **_totals(manifests))
+
+
 class _Counts(NamedTuple):
     """Sums over all manifests."""
 

@@ -109,14 +109,14 @@ def test_the_rate_now_is_that_of_the_last_ten_seconds() -> None:
     assert requests.to_dict()["rate"] == 1.0
 
 
-def test_requests_over_time_take_sixty_buckets_at_most() -> None:
+def test_requests_over_time_take_thirty_buckets_at_most() -> None:
     requests = Requests()
     for second in range(2001):
         requests.note(1000.0 + second, 3 * second)
     found = requests.to_dict()
-    assert (found["began"], found["width_s"], len(found["buckets"])) == (1000.0, 64.0, 32)
+    assert (found["began"], found["width_s"], len(found["buckets"])) == (1000.0, 128.0, 16)
     assert sum(found["buckets"]) == 6000
-    assert found["buckets"][1:-1] == [192] * 30
+    assert found["buckets"][1:-1] == [384] * 14
 
 
 def test_a_report_has_the_last_ten_failures_and_no_more_of_them_than_a_bound() -> None:

@@ -66,12 +66,12 @@ _NO_FAILURES = frozenset(
 )
 _FAILURES = 10  # that are kept
 _URL_CHARACTERS, _ERROR_CHARACTERS = 300, 200
-_BUCKETS = 60
+_BUCKETS = 30
 _WINDOW_S = 10.0
 
 
 class Requests:
-    """The requests of a bundle over time: those of the last seconds, and since the start in at most 60 equal buckets.
+    """The requests of a bundle over time: those of the last seconds, and since the start in at most 30 equal buckets.
 
     A bucket has 2, 4, 8 … seconds: two become one when there are too many.
     """
