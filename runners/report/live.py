@@ -11,10 +11,8 @@ from datetime import UTC, datetime
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, next_step
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.errors import CrawlDirError
-from ...transforms.files import filesystem
 from ...transforms.outcomes import Outcome
 from ...transforms.settings import Settings
-from ...transforms.workers.progress import Queue
 from ..progress.elsewhere import FoundStep, find_step
 from ..progress.running import History, Running
 from ..progress.words import why_slow
@@ -25,7 +23,7 @@ from .content import Alert, Chart, Column, Figure, Figures, Part, Report, Sectio
 from .page import render_report
 from .sections.rounds import Round, read_rounds
 
-_EVERY_S = 3.0
+_EVERY_S = 5.0  # as often as workers report to an object store
 _ROUNDS = 20  # that are shown
 _SHARE, _LONGEST_S = 0.001, 600.0
 """The share of the time that goes into summaries after commits, and the longest time without one."""
@@ -36,7 +34,6 @@ class LivePage:
 
     def __init__(self, crawl: CrawlDir, clock: Callable[[], float] = time.time) -> None:
         self._crawl, self._clock = crawl, clock
-        self._every_s = max(_EVERY_S, filesystem.store_of(crawl.root).report_s)
         self._lock = threading.Lock()
         self._page, self._made_at = "", 0.0
         self._known: tuple[list[Manifest], Settings, Status] | None = None
@@ -46,7 +43,7 @@ class LivePage:
         """Return the page as HTML; CrawlDirError if nothing of the crawl can be read."""
         with self._lock:
             now = self._clock()
-            if not self._page or not 0 <= now - self._made_at < self._every_s / 2:
+            if not self._page or not 0 <= now - self._made_at < _EVERY_S / 2:
                 self._page, self._made_at = self._render(now), now
             return self._page
 
@@ -63,7 +60,7 @@ class LivePage:
         name = self._crawl.root.rstrip("/").rpartition("/")[2] or self._crawl.root
         sections = list(_sections(manifests, status, running, at))
         return render_report(
-            Report(name, self._crawl.root, at, sections, "Crawl", _state(status, step, found), self._every_s)
+            Report(name, self._crawl.root, at, sections, "Crawl", _state(status, step, found), _EVERY_S)
         )
 
     def _state(self, now: float) -> tuple[list[Manifest], Settings, Status]:
@@ -146,7 +143,8 @@ def _now(status: Status, running: Running | None, rounds: Sequence[Round], now: 
     if rounds:
         yield earlier
     columns = [Column("host"), Column("URLs", "count"), Column("reason"), Column("until (UTC)", "right")]
-    rows = [(q.name, q.urls, why_slow(q), _until(q, now.timestamp())) for q in known.queues]
+    ends = [f"{_date(now.timestamp() + q.seconds):%H:%M:%S}" if q.holds else "a later round" for q in known.queues]
+    rows = [(q.name, q.urls, why_slow(q), end) for q, end in zip(known.queues, ends, strict=True)]
     note = "The URLs of a host with a long delay are left to a later round once all others are done."
     yield Table("Hosts that hold the round", columns, rows, note) if rows else "No host holds the round."
 
@@ -165,10 +163,6 @@ def _idle(status: Status, running: Running | None) -> Iterator[Figure]:
     if running.rows:
         yield Figure("visits to process", running.rows)
     yield Figure("time", duration(running.seconds), "text")
-
-
-def _until(queue: Queue, now: float) -> str:
-    return f"{_date(now + queue.seconds):%H:%M:%S}" if queue.holds else "a later round"
 
 
 def _rates(history: History, now: float) -> Chart:

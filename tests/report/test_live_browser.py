@@ -89,7 +89,7 @@ def test_a_reader_can_pause_the_page_by_keyboard(window: Window, crawl: CrawlDir
     assert window.evaluate(QUIET) == "Paused. Go on"
     count = len(window.requests)
     hold(crawl, **REPORT | {"outcomes": {"fetched": 4321}})
-    window.evaluate("new Promise(done => setTimeout(done, 3500))")
+    window.evaluate("new Promise(done => setTimeout(done, 5500))")
     assert len(window.requests) == count
     window.evaluate("document.activeElement.click()")
     assert window.evaluate(until("document.querySelector('dd').textContent === '4,321'"))
@@ -107,7 +107,7 @@ def test_a_hostile_crawl_does_nothing(window: Window, crawl: CrawlDir) -> None:
     hold(crawl, "update", **REPORT | {"failures": [failed], "outcomes": {EVIL: 3}})
     hold(crawl, **REPORT | {"failures": [failed], "outcomes": {EVIL: 3}})
     window.open("/")
-    window.evaluate("new Promise(done => setTimeout(done, 3500))")  # also after it has renewed itself
+    window.evaluate("new Promise(done => setTimeout(done, 5500))")  # also after it has renewed itself
     assert window.evaluate("typeof pwned") == "undefined"
     assert window.evaluate("document.querySelectorAll('img, iframe, base, form, main script').length") == 0
     assert {request.split("/")[2] for request in window.requests} == {window.evaluate("location.host")}
