@@ -25,7 +25,7 @@ from .sections.rounds import Round, read_rounds
 
 _EVERY_S = 5.0  # as often as workers report to an object store
 _ROUNDS = 20  # that are shown
-_SHARE, _LONGEST_S = 0.001, 600.0
+_SHARE, _LONGEST_S = 0.0005, 600.0
 """The share of the time that goes into summaries after commits, and the longest time without one."""
 
 
