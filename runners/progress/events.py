@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 from ...pipeline.control import End
 from ...pipeline.seeds import Added
 from ...transforms.directory.crawl_dir import Manifest
+from ..terminal.units import counted
 from . import words
 from .running import Running
 
@@ -157,8 +158,8 @@ def seeds_added(added: Added) -> SeedsAdded:
 
 def step_started(running: Running) -> StepStarted:
     step = running.step
-    what = "URLs in the frontier" if step.kind == "fetch" else "visits"
-    message = f"round {step.round} {step.kind} starts: {running.rows} {what}"
+    what = f"{counted(running.rows, 'URL')} in the frontier" if step.kind == "fetch" else counted(running.rows, "visit")
+    message = f"round {step.round} {step.kind} starts: {what}"
     return StepStarted(message=message, step=step.kind, round=step.round, rows=running.rows, at_most=running.at_most)
 
 

@@ -10,7 +10,8 @@ from beamtrawl.runners.progress.running import History, Reported, Stage, add_up,
 from beamtrawl.transforms.exchange.stage_progress import StageProgress
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.outcomes import Outcome
-from beamtrawl.transforms.workers.progress import Census, Failure, Queue, Report, Requests
+from beamtrawl.transforms.workers.progress import Report
+from beamtrawl.transforms.workers.reports import Census, Failure, Queue, Requests
 
 
 def report(active: int, count: int, longest: float, ends: float | None, **outcomes: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from ..settings import Fetch, Politeness
-from ..workers.progress import ANSWER, Census, Queue
+from ..workers.reports import ANSWER, Census, Queue
 from . import backoff
 from .host_queue import HostTurn
 

@@ -13,7 +13,8 @@ from ..tables.schemas import HostRow
 from ..tables.sitemap_terms import EXTERNAL, PROBE
 from ..urls.canonical import origin as origin_of
 from ..workers.keeper import Keeper
-from ..workers.progress import Census, Watch
+from ..workers.progress import Watch
+from ..workers.reports import Census
 from . import backoff, host_queue
 from .clock import SYSTEM_CLOCK, Calls, Clock
 from .context import CHECK_INTERVAL, Event, VisitContext

@@ -13,7 +13,8 @@ from ..outcomes import Outcome
 from ..tables.schemas import HostRow
 from ..urls.canonical import origin as origin_of
 from ..workers.keeper import Keeper
-from ..workers.progress import Census, Report
+from ..workers.progress import Report
+from ..workers.reports import Census
 from . import backoff
 from .census import take_census
 from .clock import Clock, monotonic
