@@ -14,10 +14,9 @@ from ...transforms.errors import CrawlDirError
 from ...transforms.outcomes import Outcome
 from ...transforms.settings import Settings
 from ..progress.elsewhere import FoundStep, find_step
-from ..progress.running import History, Running
+from ..progress.running import History, Reported, Running
 from ..progress.words import why_slow
 from ..state.crawl_status import Status, refreshed, rows_of, summarize
-from ..state.outcome_words import MEANINGS
 from ..terminal.units import duration
 from .content import Alert, Chart, Column, Figure, Figures, Part, Report, Section, Table
 from .page import render_report
@@ -106,7 +105,8 @@ def _sections(
     yield Section("now", "Now", list(_now(status, running, rounds, now)))
     alarms: list[Part] = [Alert("alarm", line) for line in status.alarms]
     yield Section("alarms", "Alarms", alarms or ["No alarms."])
-    yield Section("failures", "Newest failures", [_failures(running)])
+    if running and running.step.kind == "fetch":
+        yield Section("failures", "Newest failures", [_failures(running.reported)])
     yield Section("outcomes", "Outcomes", [_outcomes(status, running)])
     yield Section("rounds", "Rounds", [_rounds(rounds)])
     yield Section("hosts", "Hosts that may not be requested yet", [_waits(status)])
@@ -176,11 +176,11 @@ def _rates(history: History, now: float) -> Chart:
     return Chart("Rate of this round", "minutes:seconds since its start", "requests a second", labels, {"rate": rates})
 
 
-def _failures(running: Running | None) -> Part:
-    if running is None or not running.reported.failures:
-        return "No visit of the step under way has failed."
+def _failures(reported: Reported) -> Part:
+    if not reported.failures:
+        return "No visit of this step has failed."
     columns = [Column("time (UTC)", "right"), Column("URL"), Column("outcome"), Column("error")]
-    rows = [(f"{_date(f.at):%H:%M:%S}", f.url, f.outcome, f.error) for f in running.reported.failures]
+    rows = [(f"{_date(f.at):%H:%M:%S}", f.url, f.outcome, f.error) for f in reported.failures]
     return Table("Visits of this step that failed, newest first", columns, rows)
 
 
@@ -189,8 +189,8 @@ def _outcomes(status: Status, running: Running | None) -> Part:
     counts = [(o, now.get(o, 0), status.outcomes.get(o, 0)) for o in Outcome if now.get(o) or status.outcomes.get(o)]
     if not counts:
         return "No visits yet."
-    columns = [Column("outcome"), Column("meaning"), Column("this step", "count"), Column("committed before", "count")]
-    rows = [(o, MEANINGS.get(o, ""), here, before) for o, here, before in sorted(counts, key=lambda c: -c[1] - c[2])]
+    columns = [Column("outcome"), Column("this step", "count"), Column("committed before", "count")]
+    rows = sorted(counts, key=lambda row: -row[1] - row[2])
     return Table("Visits by outcome", columns, rows)
 
 
@@ -209,7 +209,7 @@ def _waits(status: Status) -> Part:
     columns = [Column("host"), Column("until (UTC)", "time"), Column("reason"), Column("URLs", "count")]
     rows = [(w.host, _date(w.until), w.why, w.urls) for w in status.waits]
     more = f"{status.waiting_hosts - len(rows)} more hosts wait." if status.waiting_hosts > len(rows) else ""
-    return Table("As of a recent commit, those with the most URLs", columns, rows, more)
+    return Table("With the most waiting URLs", columns, rows, more)
 
 
 def _date(moment: float) -> datetime:
