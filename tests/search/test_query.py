@@ -166,7 +166,9 @@ def test_the_weights_of_the_words_of_a_query(text, weights):
 EXACT = {
     "one word": ("Decorators", "decorators"),
     "up to three": ("a1 the b1 c1", "a1 b1 c1"),
-    "none of more": ("a1 b1 c1 d1", ""),
+    "of eight": (" ".join(f"w{number}" for number in range(8)), " ".join(f"w{number}" for number in range(8))),
+    "none of more": (" ".join(f"w{number}" for number in range(9)), ""),
+    "none that a phrase has": ("ALLOWED_HOSTS setting", "setting"),
     "neither patterns nor identifiers": ("dja* a1_b1", ""),
     "nor CJK": ("全文", ""),
 }
@@ -239,33 +241,13 @@ def test_what_matches_where_nothing_has_a_phrase(text, wider):
     assert (found.wider == found.condition) == (wider is None)
 
 
-@pytest.mark.parametrize(("text", "least"), [(EIGHT, 0), (f"{EIGHT} –", 0), (NINE, 0.125), (f'{EIGHT} "a1"', 0)])
-def test_a_long_query_leaves_weak_matches_out(text, least):
-    assert parse(text).least_score == least
-
-
-@pytest.mark.parametrize(
-    ("text", "weights"),
-    [(EIGHT, [1, 1, 1, 1]), (NINE, [1, 0.6703, 0.3679, 0.0183]), (f"{NINE} w0", [2, 1.3406, 0.7358, 0.0366])],
-)
-def test_words_of_a_long_query_weigh_less_the_more_documents_have_them(text, weights):
-    found = parse(text)
-    assert [found.weight("w0", share) for share in (0, 0.1, 0.25, 1)] == pytest.approx(weights, abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("text", "decay"),
-    [
-        (f"the of {NINE}", 4),
-        (f"the of and {WORDS[0]} {NINE}", 4),  # 3 of 13
-        (f"the of and {NINE}", 0),  # a quarter
-        (f"những {NINE}", 2),  # in Vietnamese
-        ("what is known about the flow of air over a wing", 0),
-        ("a of in", 0),
-    ],
-)
-def test_common_words_weigh_less_by_the_language(text, decay):
-    assert parse(text).decay == decay
+def test_how_words_are_written_weighs_less_the_more_words_a_query_has():
+    weights = [(len(found.exact), found.weight(("w0",)), len(found.pairs), found.weight(f"w0{_PAIR}w1"))
+               for found in (parse(" ".join(WORDS[:number])) for number in (3, 4, 8, 9))]
+    assert weights[0] == (3, 1, 2, 1)
+    assert weights[1] == (4, pytest.approx(5 / 6), 3, pytest.approx(5 / 6))
+    assert weights[2] == (8, pytest.approx(1 / 6), 7, pytest.approx(1 / 6))
+    assert weights[3][::2] == (0, 0)
 
 
 @pytest.mark.parametrize(
