@@ -296,7 +296,7 @@ class Index:
         """The query with other words in place of some; None if it stays the same."""
         if not changes:
             return None
-        pattern = r"\b(?:" + "|".join(map(re.escape, changes)) + r")\b"
+        pattern = r"\b(?:" + "|".join(map(re.escape, changes)) + r")\b(?!:)"  # not the name of a filter
         respelled = re.sub(
             pattern, lambda match: changes.get(match[0].casefold(), match[0]), query, flags=re.IGNORECASE
         )

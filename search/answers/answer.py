@@ -22,7 +22,7 @@ from ..index.scored import NOTHING, Scored
 from ..index.segments import Corpus, Mask
 from ..query.conditions import Condition, Query
 from ..query.parse import parse
-from ..query.spelling import Dictionary
+from ..query.spelling import RARE, Dictionary
 from ..query.synonyms import Synonyms
 from .cursor import Cursor
 from .match import containing, matching, named_crawls, units
@@ -56,7 +56,7 @@ class Terms(NamedTuple):
     scored: Mapping[Unit, Scored]  # of names, without their weight
     named: Named
     stand_for: Mapping[str, Sequence[str]]  # by pattern or word, the words that are searched for in its place
-    respelled: Mapping[str, str]  # by word that no document has, the nearest one
+    respelled: Mapping[str, str]  # by word that no document has, or hardly any, the one that may be meant
     absent: Sequence[str]  # words that no document has, nor one near to them
 
 
@@ -168,16 +168,15 @@ class Answers:
             if isinstance(word, str) and word in self._synonyms:
                 stand_for[word] = [word, *self._synonyms[word]]
                 scored[word] = any_of(stand_for[word])
+        rare = max(1, self._corpus.documents // RARE) if parsed.nearness else 0
         for word in parsed.words:
-            if (
-                word in stand_for
-                or len(scored[word].scores)
-                or is_further(word)
-                or is_unspaced(word)
-                or deadline.cuts()
-            ):
+            documents = len(scored[word].scores)
+            if word in stand_for or documents > rare or is_further(word) or is_unspaced(word) or deadline.cuts():
                 continue
-            if near := self._near(word):
+            if documents:
+                if usual := self._dictionary.usual(word, documents):
+                    respelled[word] = usual
+            elif near := self._near(word):
                 scored[word], stand_for[word], respelled[word] = any_of(near), near, near[0]
             elif not is_overlapping(word):  # which is a part of a run, not a word
                 absent.append(word)

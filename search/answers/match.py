@@ -75,7 +75,9 @@ def matching(corpus: Corpus, scored: Mapping[Unit, Scored], condition: Condition
         case Phrase(terms, field):
             return having(terms, field)
         case Filter("site", site):
-            return corpus.having("host", lambda host: is_of_site(host, site))
+            name, _, path = site.partition("/")
+            of_site = corpus.having("host", lambda host: is_of_site(host, name))
+            return of_site & corpus.below(path) if path else of_site
         case Filter("lang", language):
             return corpus.having("language", lambda found: found == language)
         case Filter("type", kind):  # html is text/html

@@ -4,12 +4,13 @@ import re
 
 from ...transforms.indexing.analysis import tokens
 from ..index.patterns import pattern
-from ..query.lexemes import FILTERS
+from ..query.lexemes import FIELDS, FILTERS
 
 COMPARED = 100
 """The most pages, the best of those that have all words in their titles, whose titles are compared with the text."""
 
 _UNFINISHED = re.compile(r"(?:(?<![^\s(+-])(\w+):)?(\w+)$")
+_BESIDE = re.compile(rf"(?<!\S)(?:[-+]\S*|(?:{'|'.join(FILTERS)}):\S*|(?:{'|'.join(FIELDS)}):)", re.IGNORECASE)
 _SEPARATOR = re.compile(r"\s+[-–—|·:•»]\s+")
 
 
@@ -32,11 +33,13 @@ def unfinished(text: str) -> tuple[str, str]:
 def title_rank(text: str, title: str) -> int:
     """How a title begins: 0 if a text is all of its first part, 1 if it begins with the text, else 2.
 
+    Filters, signs and the names of fields do not count.
+
     >>> titles = ("Vacuum", "VACUUM - SQLite", "Vacuum-tables", "The vacuum", "Vacuums")
     >>> [title_rank("vacuum", title) for title in titles]
     [0, 0, 1, 2, 1]
     """
-    typed, first = _words(text), _words(_SEPARATOR.split(title.strip(), maxsplit=1)[0])
+    typed, first = _words(_BESIDE.sub("", text)), _words(_SEPARATOR.split(title.strip(), maxsplit=1)[0])
     if typed == first:
         return 0
     return 1 if _words(title).startswith(typed) else 2

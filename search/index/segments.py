@@ -164,6 +164,10 @@ class Corpus:
         """Whether `is_wanted` holds for the value of a fact of each document; null counts as ""."""
         return _joined([segment.having(fact, is_wanted) for segment in self.segments], bool)
 
+    def below(self, path: str) -> Mask:
+        """Whether the URL of each document has a path or is below it, in any letter case; without the first slash."""
+        return _joined([segment.below(path) for segment in self.segments], bool)
+
     @functools.cached_property
     def fact_names(self) -> frozenset[str]:
         """The names of the facts of documents, by which queries filter."""
@@ -274,8 +278,10 @@ class Corpus:
     def _score(self, unit: Unit, postings: Postings) -> Scored:
         weight = bm25f.inverse_document_frequency(self.documents, len(postings.docs))
         factors: Mapping[str, bm25f.Scores] = self._factors
+        frequencies = postings.frequencies
         if not isinstance(unit, str):
             weight *= self._weighting.phrase
+            frequencies = {field: tf for field, tf in frequencies.items() if field != "url"}  # it has one spelling only
         elif is_name(unit):
             weight = self._weighting.section  # and that of its words, which `names.named` knows
             factors = self._factors_of_names
@@ -283,7 +289,7 @@ class Corpus:
             weight *= self._weighting.pair
         scores = np.empty(len(postings.docs), np.float32)
         for start in range(0, len(scores), _CHUNK):
-            chunk = postings.only(slice(start, start + _CHUNK))
+            chunk = Postings(postings.docs, frequencies).only(slice(start, start + _CHUNK))
             impacts = bm25f.impacts(chunk, factors, self._weighting)
             impacts *= weight
             np.multiply(impacts, bm25f.of_documents(self.boosts, chunk.docs), out=scores[start : start + _CHUNK])

@@ -44,12 +44,17 @@ MAX_PHRASE = 64
 """The most words of a phrase, and of a token."""
 
 
+EMPTY = "the query is empty: give words, or a filter such as lang:en"
+
 _MAX_WHOLE = 8  # a longer token, such as a path, is a phrase only in quotes
 _WHOLE_NEARNESS, _NO_NEARNESS = 3, 9  # words of a query up to which, and from which
 _VIETNAMESE = re.compile("[ơưạ-ỹ]")  # letters that other languages hardly have, of folded words
 _VIETNAMESE_EXACT = 2  # times the weight of an exact form: with it, the form and the word without marks weigh the same
 _MAX_STOP_WORDS = 2  # beside one word, to be a phrase with it
 _SHORTENED = re.compile(r"\W*\w+(?:['’]\w+)+\W*")  # don't, crawler's: the analysis splits them, but they are one word
+_CODE_SIGNS = re.compile(
+    r"(?:.*?\w)??(?P<signs>(?<=\boperator)\W+|[<>=~^]|->|(?!!+$)[][<>=~^|!+*/%&]{2,})", re.IGNORECASE
+)
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 
 _Part = TypeVar("_Part")
@@ -94,7 +99,7 @@ def parse(
         _VIETNAMESE_EXACT if has_tones else near,
         tuple(dict.fromkeys(names_within(parser.in_order))),
         parser.excludes,
-        tuple(dict.fromkeys(parser.notes)),
+        tuple(dict.fromkeys(parser.notes)) if text.strip() else (EMPTY,),
     )
 
 
@@ -212,6 +217,8 @@ class _Parser:
         terms = (found,) if found else tuple(tokens(text))[:MAX_PHRASE]
         morphemes = () if is_quoted or found or not is_word else tuple(self._morphemes(text))[:MAX_PHRASE]
         piece = _Piece(terms, morphemes, is_quoted)
+        if unsearched := "" if is_quoted or found or self.is_long else _signs(text):
+            self.notes.append(f"{unsearched} is not searched: an index has words, without signs")
         if scores:
             self._has_words |= bool(terms) and not is_quoted
             self.in_order += () if found else terms
@@ -259,6 +266,16 @@ def _with_stop_words(in_order: Sequence[str], words: Sequence[str]) -> Iterator[
     """The whole query as a phrase if all of it but one word is stop words: `for loop`, `with statement`."""
     if 1 < len(in_order) <= _MAX_STOP_WORDS + 1 and len(words) == 1 and not is_overlapping(words[0]):
         yield tuple(in_order)
+
+
+def _signs(text: str) -> str:
+    """The signs of a token of code that no term has; empty if there are none, or such as texts have, too.
+
+    >>> _signs("operator<="), _signs("operator[]"), _signs("<="), _signs("C++"), _signs("a?"), _signs("node.js/")
+    ('<=', '[]', '<=', '', '', '')
+    """
+    found = _CODE_SIGNS.fullmatch(text)
+    return found["signs"] if found and found["signs"] not in "".join(tokens(text)) else ""
 
 
 def _is_name(text: str, terms: Sequence[str]) -> bool:

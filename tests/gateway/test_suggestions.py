@@ -12,7 +12,7 @@ from tests.support.corpus import indexed
     ("typed", "suggested"),
     [
         ("", []),
-        ("ligh", ["Old lights", "Light of the harbour", "lighthouse", "light", "lights"]),
+        ("ligh", ["Light of the harbour", "Old lights", "lighthouse", "light", "lights"]),
         ("Lighth", ["Light of the harbour", "Old lights", "lighthouse"]),
         ("old ligh", ["Old lights", "Light of the harbour", "old lighthouse", "old light"]),
         ("old lights ", ["Old lights", "Light of the harbour"]),

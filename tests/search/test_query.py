@@ -242,12 +242,12 @@ def test_what_matches_where_nothing_has_a_phrase(text, wider):
 
 
 def test_how_words_are_written_weighs_less_the_more_words_a_query_has():
-    weights = [(len(found.exact), found.weight(("w0",)), len(found.pairs), found.weight(f"w0{_PAIR}w1"))
+    weights = [(len(found.exact), found.weight(("w0",)), len(found.pairs), found.weight(found.pairs[0]) if found.pairs else 0)
                for found in (parse(" ".join(WORDS[:number])) for number in (3, 4, 8, 9))]
     assert weights[0] == (3, 1, 2, 1)
     assert weights[1] == (4, pytest.approx(5 / 6), 3, pytest.approx(5 / 6))
     assert weights[2] == (8, pytest.approx(1 / 6), 7, pytest.approx(1 / 6))
-    assert weights[3][::2] == (0, 0)
+    assert weights[3] == (0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -343,9 +343,9 @@ def test_examples():
 def test_exact_forms_of_vietnamese_count_in_queries_of_any_length():
     found = parse("con ma má của tôi ở đâu")
     assert found.exact == tuple((word,) for word in found.words)
-    assert (found.weight("má", 0.5), found.weight(("má",), 0.5)) == (1, 2)
-    assert parse("être là où était café").exact == ()
-    assert parse("con ma").weight(("ma",), 0.5) == 1
+    assert (found.weight("má"), found.weight(("má",))) == (1, 2)
+    assert parse("être là où était café").weight(("où",)) < 1
+    assert parse("con ma").weight(("ma",)) == 1
 
 
 def test_conditions_of_different_kinds_are_not_equal():

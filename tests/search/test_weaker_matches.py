@@ -90,17 +90,6 @@ def test_common_words_are_read_until_there_are_enough_postings():
         assert [len(of.scores) for of in found.values()] == [size * (word in read) for word, size in sizes.items()]
 
 
-def test_few_that_match_enough_are_followed_by_others_on_the_first_page(tmp_path):
-    words = [f"w{number}" for number in range(9)]
-    rows = [
-        {"url": f"http://a.test/{number}", "text": " ".join(words[: 9 if number < 2 else 1]), "language": "en"}
-        for number in range(30)
-    ]
-    found = Index.open(indexed(tmp_path, rows)).search(" ".join(words), 10)
-    assert (found.total, found.weaker, len(found.hits), bool(found.next)) == (2, 28, 10, True)
-    assert [hit.is_weaker for hit in found.hits] == [False] * 2 + [True] * 8
-
-
 def test_pages_without_a_phrase_are_weaker_matches_where_no_page_has_it(tmp_path):
     texts = {
         "phrase": "a long text on the coast, where a fog signal was heard",
