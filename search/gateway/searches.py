@@ -117,9 +117,7 @@ def _page(searches: Searches, clock: Clock, query_log: QueryLog | None) -> str:
     query = query_of_request(typing)
     begin, offset, order = clock(), (number - 1) * PAGE_HITS, _order()
     per_host = PAGE_PER_HOST if order == "score" and not typing else None
-    results = searches.run(
-        query, PAGE_HITS, offset, per_host, order=order, facets=PAGE_FACET_VALUES, typing=typing
-    )
+    results = searches.run(query, PAGE_HITS, offset, per_host, order=order, facets=PAGE_FACET_VALUES, typing=typing)
     pages = -(-min(results.total + results.weaker, MAX_OFFSET) // PAGE_HITS)
     if number == 1 and flask.request.method == "GET":  # who sends a form by POST keeps the query out of logs
         _log(query_log, results, clock())

@@ -7,7 +7,7 @@
 A word matches all its forms; a phrase, of one word or more, matches exact forms. A token of several words (node.js,
 3.11) matches each of them, and documents that contain them consecutively rank higher; with an operator or a field it is
 a phrase. The fewer words a query has, the more its exact forms score, and two words in a row where a title has them in
-a row. A query of one word and common words is also a phrase (for loop). An
+a row. An
 identifier (foo_bar, __init__) matches as its parts do, and documents that contain it as it stands rank higher. A word
 with an asterisk (dja*) matches all words of this pattern. A single cluster of a script without spaces (น้ำ) matches all
 pairs of clusters that begin with it. A Korean word also matches by its morphemes, where the index
@@ -50,7 +50,6 @@ _MAX_WHOLE = 8  # a longer token, such as a path, is a phrase only in quotes
 _WHOLE_NEARNESS, _NO_NEARNESS = 3, 9  # words of a query up to which, and from which
 _VIETNAMESE = re.compile("[ơưạ-ỹ]")  # letters that other languages hardly have, of folded words
 _VIETNAMESE_EXACT = 2  # times the weight of an exact form: with it, the form and the word without marks weigh the same
-_MAX_STOP_WORDS = 2  # beside one word, to be a phrase with it
 _SHORTENED = re.compile(r"\W*\w+(?:['’]\w+)+\W*")  # don't, crawler's: the analysis splits them, but they are one word
 _CODE_SIGNS = re.compile(
     r"(?:.*?\w)??(?P<signs>(?<=\boperator)\W+|[<>=~^]|->|(?!!+$)[][<>=~^|!+*/%&]{2,})", re.IGNORECASE
@@ -84,7 +83,7 @@ def parse(
     parser = _Parser(parts, morphemes, keeps_common=keeps_common)
     condition = parser.query()
     words = tuple(_without_common({word: word in STOP_WORDS for word in parser.weights}, keeps_common))
-    phrases = tuple(dict.fromkeys(parser.phrases)) or tuple(_with_stop_words(parser.in_order, words))
+    phrases = tuple(dict.fromkeys(parser.phrases))
     has_tones = _VIETNAMESE.search("".join(words)) is not None
     near = nearness(len(words))
     return Query(
@@ -260,12 +259,6 @@ def _exact_forms(words: Sequence[str], in_phrases: Set[str]) -> Iterator[tuple[s
     for word in words:
         if not (word in in_phrases or is_further(word) or is_pattern(word) or is_overlapping(word)):
             yield (word,)
-
-
-def _with_stop_words(in_order: Sequence[str], words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """The whole query as a phrase if all of it but one word is stop words: `for loop`, `with statement`."""
-    if 1 < len(in_order) <= _MAX_STOP_WORDS + 1 and len(words) == 1 and not is_overlapping(words[0]):
-        yield tuple(in_order)
 
 
 def _signs(text: str) -> str:

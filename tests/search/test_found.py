@@ -159,26 +159,11 @@ def test_hosts_do_not_give_way_to_hits_that_are_far_below(tmp_path):
     assert [hit.host for hit in hits] == ["a.test"] * 5 + ["b.test"]
 
 
-@pytest.mark.parametrize(
-    ("query", "first"),
-    [
-        ("decorator", "decorators are functions"),
-        ("for loop", "the for loop is a loop"),
-        ("with statement", "a with statement is one statement"),
-    ],
-)
-def test_exact_forms_and_common_words_of_short_queries_count(tmp_path, query, first):
-    texts = [
-        "decorated and decorated decorations",
-        "decorators are functions of a decorator",
-        "loop after loop after loop",
-        "the for loop is a loop",
-        "statement and statement, with nothing",
-        "a with statement is one statement",
-    ]
+def test_exact_forms_of_short_queries_count(tmp_path):
+    texts = ["decorated and decorated decorations", "decorators are functions of a decorator"]
     rows = [{"url": f"http://a.test/{n}", "title": "", "text": text} for n, text in enumerate(texts)]
-    hits = Index.open(indexed(tmp_path, rows)).search(query).hits
-    assert str(hits[0].snippet).startswith(first) and len(hits) == 2
+    hits = Index.open(indexed(tmp_path, rows)).search("decorator").hits
+    assert str(hits[0].snippet).startswith("decorators are") and len(hits) == 2
 
 
 @pytest.mark.parametrize(
@@ -200,6 +185,6 @@ def test_help_with_spelling(tmp_path, text, suggestion):
     assert Index.open(indexed(tmp_path, rows, more)).search(text).suggestion == suggestion
 
 
-@pytest.mark.parametrize(("module", "examples"), [(host_grouping, 1), (spelling, 2)])
+@pytest.mark.parametrize(("module", "examples"), [(host_grouping, 1), (spelling, 4)])
 def test_examples(module, examples):
     assert doctest.testmod(module) == (0, examples)

@@ -242,8 +242,10 @@ def test_what_matches_where_nothing_has_a_phrase(text, wider):
 
 
 def test_how_words_are_written_weighs_less_the_more_words_a_query_has():
-    weights = [(len(found.exact), found.weight(("w0",)), len(found.pairs), found.weight(found.pairs[0]) if found.pairs else 0)
-               for found in (parse(" ".join(WORDS[:number])) for number in (3, 4, 8, 9))]
+    weights = [
+        (len(found.exact), found.weight(("w0",)), len(found.pairs), found.weight(found.pairs[0]) if found.pairs else 0)
+        for found in (parse(" ".join(WORDS[:number])) for number in (3, 4, 8, 9))
+    ]
     assert weights[0] == (3, 1, 2, 1)
     assert weights[1] == (4, pytest.approx(5 / 6), 3, pytest.approx(5 / 6))
     assert weights[2] == (8, pytest.approx(1 / 6), 7, pytest.approx(1 / 6))

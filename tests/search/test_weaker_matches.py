@@ -6,7 +6,6 @@ import pytest
 from beamtrawl.search.answers.answer import read_up_to
 from beamtrawl.search.index.postings import Postings
 from beamtrawl.search.index.scored import scored
-from beamtrawl.search.results.hits import as_json
 from beamtrawl.search.searcher import Index
 from tests.support.corpus import indexed
 

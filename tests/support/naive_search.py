@@ -17,7 +17,7 @@ FIELDS = ("title", "body", "headings", "url", "anchors")
 # The numbers of docs/ranking.md, and not those of the program: what is compared with them is held by them.
 WEIGHTS = {"title": 2.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0}
 B = {"title": 0.75, "body": 0.6, "headings": 0.75, "url": 0.75, "anchors": 0.75}
-K1, NAMES, PHRASE, PAIR, SECTION = 1.2, 1.0, 0.5, 0.25, 0.6
+K1, NAMES, PHRASE, PAIR, SECTION, URL_ALONE = 1.2, 1.0, 0.5, 0.25, 0.6, 0.1
 LINKS, HALF_RANK, SPAM = 0.1, 10.0, 0.5
 FRESH, FRESH_DAYS = 0.05, 365.0
 
@@ -148,7 +148,8 @@ class Naive:
     def _score(self, number, unit):
         frequency, names = 0.0, 0.0
         is_of_section = isinstance(unit, str) and is_name(unit)
-        for field, count in self.count(number, unit).items():
+        counts = {field: n for field, n in self.count(number, unit).items() if isinstance(unit, str) or field != "url"}
+        for field, count in counts.items():
             length = len(self.documents[number].words[field])
             relative = 1 if is_of_section else 1 - B[field] + B[field] * length / (self.average[field] or 1)
             frequency += WEIGHTS[field] * count / relative
@@ -157,6 +158,7 @@ class Naive:
             weight = SECTION
         else:
             weight = self.idf(unit) * (PHRASE if not isinstance(unit, str) else PAIR if " " in unit else 1)
+        weight *= URL_ALONE if counts.get("url") and sum(counts.values()) == counts["url"] else 1
         return weight * (frequency * (K1 + 1) / (K1 + frequency) + NAMES * names / (K1 + names))
 
     def weight(self, query, unit):
