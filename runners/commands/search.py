@@ -111,8 +111,8 @@ def _print_results(results: Results, where: str, before: int) -> None:
     for note in results.notes:
         print(note)
     for name, values in results.facets.items():
-        name = "year published, else fetched" if name == "year" else name
-        print(f"{name}: {', '.join(f'{value.value} {value.documents}' for value in values) or 'unknown'}")
+        meaning = "year published, else fetched" if name == "year" else name
+        print(f"{meaning}: {', '.join(f'{value.value} {value.documents}' for value in values) or 'unknown'}")
     if results.suggestion:
         print(f"did you mean: {results.suggestion}")
     if results.unknown_words:

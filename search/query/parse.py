@@ -47,7 +47,7 @@ MAX_PHRASE = 64
 EMPTY = "the query is empty: give words, or a filter such as lang:en"
 
 _MAX_WHOLE = 8  # a longer token, such as a path, is a phrase only in quotes
-_WHOLE_NEARNESS, _NO_NEARNESS = 3, 9  # words of a query up to which, and from which
+_WHOLE_NEARNESS, _NO_NEARNESS = 3, 6  # words of a query up to which, and from which
 _VIETNAMESE = re.compile("[ơưạ-ỹ]")  # letters that other languages hardly have, of folded words
 _VIETNAMESE_EXACT = 2  # times the weight of an exact form: with it, the form and the word without marks weigh the same
 _SHORTENED = re.compile(r"\W*\w+(?:['’]\w+)+\W*")  # don't, crawler's: the analysis splits them, but they are one word
@@ -244,8 +244,8 @@ class _Parser:
 def nearness(words: int) -> float:
     """The weight of how the words of a query are written, given their number: long ones are told apart by their words.
 
-    >>> [round(nearness(words), 2) for words in (3, 4, 6, 8, 9)]
-    [1.0, 0.83, 0.5, 0.17, 0.0]
+    >>> [round(nearness(words), 2) for words in (3, 4, 5, 6)]
+    [1.0, 0.67, 0.33, 0.0]
     """
     return min(1.0, max(0.0, (_NO_NEARNESS - words) / (_NO_NEARNESS - _WHOLE_NEARNESS)))
 

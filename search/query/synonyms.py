@@ -20,7 +20,8 @@ def read_synonyms(crawl: CrawlDir) -> Synonyms:
 def parse_synonyms(text: str, name: str) -> Synonyms:
     """The synonyms in a text: lines of words of one meaning, separated by commas; # begins a comment.
 
-    CrawlDirError, with the `name` of the text, for a line with fewer than two words or with anything but single words and identifiers.
+    CrawlDirError, with the `name` of the text, for a line with fewer than two words or with anything but single
+    words and identifiers.
 
     >>> parse_synonyms("car, automobile # vehicles", "synonyms.txt")
     {'car': ['automobile'], 'automobile': ['car']}
