@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...transforms.indexing.analysis import is_name, is_pair
 from ..index.postings import Unit
 
 
@@ -74,7 +73,7 @@ class Query(NamedTuple):
     weights: Mapping[str, float]  # of each word, as often as it occurs; pairs of a run less (`pair_weights`)
     exact: tuple[tuple[str], ...] = ()  # forms of words that no phrase has, scored beside these
     pairs: tuple[str, ...] = ()  # of words in a row (`analysis.pairs`), scored where a title has them in a row
-    nearness: float = 1.0  # the weight of pairs and exact forms, which falls with the number of words
+    nearness: float = 1.0  # the weight of exact forms, which falls with the number of words
     exact_weight: float = 1.0
     names: tuple[str, ...] = ()  # `analysis.names_within`, scored where links name a section so
     excludes: bool = False  # some documents, by NOT or a minus
@@ -88,5 +87,5 @@ class Query(NamedTuple):
     def weight(self, unit: Unit) -> float:
         """The factor of the score of a unit: a word counts as often as it occurs, a pair of a run less."""
         if isinstance(unit, str):
-            return self.nearness if is_pair(unit) and not is_name(unit) else self.weights.get(unit, 1)
+            return self.weights.get(unit, 1)
         return self.exact_weight if len(unit) == 1 else 1

@@ -6,8 +6,8 @@
 
 A word matches all its forms; a phrase, of one word or more, matches exact forms. A token of several words (node.js,
 3.11) matches each of them, and documents that contain them consecutively rank higher; with an operator or a field it is
-a phrase. The fewer words a query has, the more its exact forms score, and two words in a row where a title has them in
-a row. An
+a phrase. The fewer words a query has, the more its exact forms score. Two words in a row score where a title has them
+so. An
 identifier (foo_bar, __init__) matches as its parts do, and documents that contain it as it stands rank higher. A word
 with an asterisk (dja*) matches all words of this pattern. A single cluster of a script without spaces (น้ำ) matches all
 pairs of clusters that begin with it. A Korean word also matches by its morphemes, where the index
@@ -93,7 +93,7 @@ def parse(
         _Parser(parts, morphemes, False, keeps_common).query() if parser.is_mixed else condition,
         {word: parser.weights[word] for word in words},
         tuple(_exact_forms(words, {*itertools.chain(*phrases)})) if near or has_tones else (),
-        tuple(dict.fromkeys(pair for _, pair in pairs(parser.in_order))) if near else (),
+        () if parser.is_long else tuple(dict.fromkeys(pair for _, pair in pairs(parser.in_order))),
         near,
         _VIETNAMESE_EXACT if has_tones else near,
         tuple(dict.fromkeys(names_within(parser.in_order))),
