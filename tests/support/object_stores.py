@@ -207,7 +207,7 @@ class GoogleStorage:
 
     def _list(self, query: dict[str, str]) -> "_Answer":
         keys = sorted(key for key in self._objects if key.startswith(query.get("prefix", "")))
-        after = query.get("continuation-token", "")
+        after = max(query.get("continuation-token", ""), query.get("start-after", ""))
         page = [key for key in keys if key > after][:1000]
         entries = "".join(
             f"<Contents><Key>{escape(key)}</Key><Size>{len(self._objects[key].data)}</Size>"
