@@ -1,11 +1,15 @@
 """The files llms.txt and llms-full.txt of a site, in the format of https://llmstxt.org."""
 
+import contextlib
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from ...transforms.kinds.guarded import GuardedParser
 from ...transforms.markdown.content import without_unseen
 from ...transforms.markdown.escapes import destination, escape, escape_start, heading
+from ...transforms.parsing.main_text import MAX_TEXT
 
 _PAGES = "Pages"
 """The section of pages that are in no folder."""
@@ -53,9 +57,33 @@ def llms_lines(entries: Sequence[Entry], host: str) -> Iterator[str]:
         yield f"- [{_text(entry.title) or escape(entry.url)}]({destination(entry.url)}){f': {note}' if note else ''}"
 
 
+class Ends:
+    """Whether Markdown that a site wrote ends where it ends, so that it swallows no page after it."""
+
+    def __init__(self) -> None:
+        self._parser = GuardedParser("beamtrawl.transforms.kinds.markdown_process", "Markdown")
+
+    def __call__(self, text: str) -> bool:
+        if not _OPENS.search(text):
+            return True
+        if len(text) > MAX_TEXT:
+            return False
+        with contextlib.suppress(ValueError):  # it takes too long
+            found: str = self._parser.read(f"{text}\n\n# End\n".encode("utf-8", "replace"), 2 * MAX_TEXT)["html"]
+            return found.endswith("<h1>End</h1>\n")
+        return False
+
+
+_OPENS = re.compile(r"`{3}|~{3}|<[!?spt]", re.IGNORECASE)  # CommonMark 0.31, 4.5 and 4.6
+
+
 def full_page(entry: Entry, markdown: str) -> str:
-    """A page in llms-full.txt."""
-    return f"{heading(1, _text(entry.title) or escape(entry.url))}\n\nSource: <{entry.url}>\n\n{markdown.strip()}\n\n"
+    """A page in llms-full.txt. No line of it is that which begins the next page."""
+    title, text = heading(1, _text(entry.title) or escape(entry.url)), _SOURCE.sub(r"\g<0>\\", markdown.strip())
+    return f"{title}\n\nSource: <{entry.url}>\n\n{text}\n\n"
+
+
+_SOURCE = re.compile(r"^\W*Source\W*:\W*?(?=<)", re.IGNORECASE | re.MULTILINE)
 
 
 def _text(text: str) -> str:
