@@ -205,7 +205,9 @@ def test_members_that_overlap_have_one_name_or_lie_are_left_out(tmp_path: Path) 
         "size": ["archive/first.warc"],
         "zip64": ["archive/first.warc"],
     }
-    said = {name: {trouble.problem.partition(":")[0] for trouble in troubles[1:]} for name, (_, troubles) in found.items()}
+    said = {
+        name: {trouble.problem.partition(":")[0] for trouble in troubles[1:]} for name, (_, troubles) in found.items()
+    }
     assert said == {
         "over": {"it overlaps the member before it"},
         "same": {"several members have this name"},
