@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support.command_line import beamtrawl, failure
 from tests.support.committed import commit_rows
 
@@ -84,6 +85,18 @@ def test_what_is_no_file_holds_nothing_up(crawl: Path, name: str, kind: str) -> 
         said = ran.err or ran.out  # a check prints the faults
         assert ran.code == 0 or command[0] == "check" or any(text in said for text in expected), (command, said)
         assert "Traceback" not in said
+
+
+def test_a_file_that_is_replaced_keeps_who_may_read_it(tmp_path: Path) -> None:
+    """crawl.toml may hold passwords."""
+    crawl, path = CrawlDir(str(tmp_path)), tmp_path / "crawl.toml"
+    crawl.write_text("crawl.toml", "a")
+    assert path.stat().st_mode & 0o600 == 0o600
+    path.chmod(0o600)
+    crawl.write_text("crawl.toml", "b")
+    assert (path.stat().st_mode & 0o777, path.read_text()) == (0o600, "b")
+    crawl.change_text("crawl.toml", lambda text: text + "c")
+    assert (path.stat().st_mode & 0o777, path.read_text()) == (0o600, "bc")
 
 
 HOSTILE = {

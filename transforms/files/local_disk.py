@@ -156,6 +156,12 @@ class LocalDisk(Store):
         usage = shutil.disk_usage(folder)
         return Space(usage.free, usage.total)
 
+    def permissions(self, path: str) -> int:
+        try:
+            return stat.S_IMODE(os.stat(path).st_mode) & 0o666
+        except FileNotFoundError:
+            return 0o666
+
     def changed_at(self, path: str) -> int:
         return os.stat(path).st_mtime_ns
 
