@@ -10,13 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.runners.exports.bodies import Stored
 from beamtrawl.runners.exports.llms import Ends, Entry, full_page, home_of
+from beamtrawl.runners.exports.markdown import render
 from beamtrawl.runners.exports.output import whole_folder, whole_tree
 from beamtrawl.runners.exports.page_names import PageNames, page_name
 from beamtrawl.runners.terminal.errors import Failure
+from beamtrawl.runners.terminal.visible import visible
 from beamtrawl.transforms.aliases.secret import crawl_secret, name_key
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.parsing.front_matter import split
+from beamtrawl.transforms.parsing.page_rules import page_rules
+from beamtrawl.transforms.settings import Settings
 from beamtrawl.transforms.urls.canonical import canonicalize
 from tests.support.command_line import beamtrawl, contents, failure
 from tests.support.committed import commit_rows
@@ -249,6 +254,14 @@ HOMES = [
 @pytest.mark.parametrize(("pages", "url"), HOMES)
 def test_the_page_that_a_site_is_named_by(pages: list[tuple[int, str]], url: str) -> None:
     assert home_of([Entry(page, "", "", depth) for depth, page in pages]).url == url
+
+
+@pytest.mark.parametrize("media_type", ["text/html", "text/markdown", "text/plain"])
+def test_no_export_has_what_a_terminal_acts_on(media_type: str) -> None:
+    hostile = "a\x1b]0;pwned\x07\x1b[2J\x9b31m \u202e b\r\n\r\nc"
+    document = {"media_type": media_type, "url": "http://a.test/", "text": hostile, "headings": [], "nosnippet": []}
+    text = render(Stored(document, media_type, hostile.encode()), page_rules(Settings().extract, Settings().main), nosnippet=True).text
+    assert visible(text) == text and text.endswith("\n\nc") and "\r" not in text
 
 
 # what a Markdown page contains; whether it is exported as it is
