@@ -260,7 +260,9 @@ def test_the_page_that_a_site_is_named_by(pages: list[tuple[int, str]], url: str
 def test_no_export_has_what_a_terminal_acts_on(media_type: str) -> None:
     hostile = "a\x1b]0;pwned\x07\x1b[2J\x9b31m \u202e b\r\n\r\nc"
     document = {"media_type": media_type, "url": "http://a.test/", "text": hostile, "headings": [], "nosnippet": []}
-    text = render(Stored(document, media_type, hostile.encode()), page_rules(Settings().extract, Settings().main), nosnippet=True).text
+    text = render(
+        Stored(document, media_type, hostile.encode()), page_rules(Settings().extract, Settings().main), nosnippet=True
+    ).text
     assert visible(text) == text and "\r" not in text
     assert media_type == "text/html" or text.endswith("\n\nc")
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tracemalloc
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -237,6 +238,32 @@ def test_a_directory_is_read_once_however_many_members_it_names(tmp_path: Path) 
     finally:
         sys.setprofile(None)
     assert (len(sources), found, records, directories) == (2_000, [None] * 2_000, 20, 2)
+
+
+def test_names_of_members_are_nothing_but_names(tmp_path: Path) -> None:
+    """Nothing is unpacked to a file, nor twice; what is damaged beside the archives is one line."""
+    inner = wacz(tmp_path / "inner.wacz", {"archive/1.warc.gz": record("inner")})
+    names = ("archive/../../../a.warc.gz", "archive//b.warc.gz", "archive/C.warc.gz", "archive/c.warc.gz")
+    members = {name: record(str(number)) for number, name in enumerate(names)}
+    path = wacz(tmp_path / "a.wacz", members | {"archive/\x1b[2J.wacz": inner.read_bytes()})
+    said = imported(tmp_path / "c", path)
+    assert urls(tmp_path / "c") == [f"http://a.test/{number}" for number in range(len(names))]
+    assert [trouble["problem"] for trouble in said["troubles"]] == ["it is no WARC file"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.wacz", "c", "inner.wacz"]
+    with zipfile.ZipFile(tmp_path / "deep.wacz", "w") as file:
+        file.writestr("archive/1.warc.gz", record("deep"))
+        file.writestr("datapackage.json", "[" * 100_000)
+    (trouble,) = sources_of(str(tmp_path / "deep.wacz"))[1]
+    assert trouble.problem.startswith("datapackage.json cannot be used")
+
+
+def test_a_robots_txt_of_an_archive_is_asked_for_again(tmp_path: Path) -> None:
+    """One that is dated now, and allows all, is no reason to request what the host itself forbids."""
+    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    (tmp_path / "a.warc.gz").write_bytes(record("robots.txt", "User-agent: *\nAllow: /", "text/plain", Date=now))
+    assert imported(tmp_path / "c", tmp_path / "a.warc.gz")["robots"] == 1
+    (row,) = rows(tmp_path / "c", "robots")
+    assert row["expires_at"] == row["fetched_at"]
 
 
 def test_what_a_datapackage_does_not_list_is_named_and_a_changed_one_is_used(tmp_path: Path) -> None:
