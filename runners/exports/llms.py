@@ -1,15 +1,14 @@
 """The files llms.txt and llms-full.txt of a site, in the format of https://llmstxt.org."""
 
-import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from ...transforms.kinds.guarded import GuardedParser
+from markdown_it import MarkdownIt
+
 from ...transforms.markdown.content import without_unseen
 from ...transforms.markdown.escapes import destination, escape, escape_start, heading
-from ...transforms.parsing.main_text import MAX_TEXT
 
 _PAGES = "Pages"
 """The section of pages that are in no folder."""
@@ -57,23 +56,19 @@ def llms_lines(entries: Sequence[Entry], host: str) -> Iterator[str]:
         yield f"- [{_text(entry.title) or escape(entry.url)}]({destination(entry.url)}){f': {note}' if note else ''}"
 
 
-class Ends:
+def ends(text: str) -> bool:
     """Whether Markdown that a site wrote ends where it ends, so that it swallows no page after it."""
-
-    def __init__(self) -> None:
-        self._parser = GuardedParser("beamtrawl.transforms.kinds.markdown_process", "Markdown")
-
-    def __call__(self, text: str) -> bool:
-        if not _OPENS.search(text):
-            return True
-        if len(text) > MAX_TEXT:
-            return False
-        with contextlib.suppress(ValueError):  # it takes too long
-            found: str = self._parser.read(f"{text}\n\n# End\n".encode("utf-8", "replace"), 2 * MAX_TEXT)["html"]
-            return found.endswith("<h1>End</h1>\n")
+    if not _OPENS.search(text):
+        return True
+    if len(text) > _MOST_PARSED:
         return False
+    blocks = MarkdownIt("commonmark")
+    blocks.core.ruler.enableOnly(["normalize", "block"])  # without what is within lines, it is quick
+    last = blocks.parse(f"{text}\n\n# End\n")[-3:]
+    return [(token.type, token.level) for token in last[:1]] == [("heading_open", 0)]
 
 
+_MOST_PARSED = 1 << 17  # characters: seconds, at worst
 _OPENS = re.compile(r"`{3}|~{3}|<[!?spt]", re.IGNORECASE)  # CommonMark 0.31, 4.5 and 4.6
 
 

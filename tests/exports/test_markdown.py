@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.runners.exports.bodies import Stored
-from beamtrawl.runners.exports.llms import Ends, Entry, full_page, home_of
+from beamtrawl.runners.exports.llms import Entry, ends, full_page, home_of
 from beamtrawl.runners.exports.markdown import render
 from beamtrawl.runners.exports.output import whole_folder, whole_tree
 from beamtrawl.runners.exports.page_names import PageNames, page_name
@@ -280,13 +280,15 @@ ENDINGS = {
     "CDATA": ("<![CDATA[", False),
     "an instruction": ("<?php", False),
     "an area of text": ("<textarea>\n\n", False),
+    "very long": ("<!-- -->" + " " * (1 << 20), False),
+    "cut short": ("<", True),
+    "only a comment": ("<!-- -->", True),
     "plain": ("# Own\n\n*x*", True),
     "ended by its list": ("- ~~~\n  x", True),
 }
 
 
 def test_markdown_that_would_swallow_the_next_page() -> None:
-    ends = Ends()
     assert {name: ends(text) for name, (text, _) in ENDINGS.items()} == {name: row[1] for name, row in ENDINGS.items()}
 
 

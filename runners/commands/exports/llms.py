@@ -13,7 +13,7 @@ from ....transforms.parsing.page_rules import page_rules
 from ....transforms.sql import QueryError, query_batches
 from ...exports.bodies import stored_pages
 from ...exports.chunks import CHUNK_REASONS
-from ...exports.llms import Ends, Entry, full_page, llms_lines
+from ...exports.llms import Entry, ends, full_page, llms_lines
 from ...exports.markdown import render
 from ...exports.output import Drafts, whole_folder
 from ...exports.selection import Rights, Selected, query
@@ -69,7 +69,7 @@ def export_llms(arguments: argparse.Namespace) -> None:
 def _write_full(crawl: CrawlDir, manifests: Sequence[Manifest], entries: Sequence[Entry], out: Drafts) -> None:
     """Write llms-full.txt in the order of llms.txt. The pages come in another one, so they wait in a temporary file."""
     settings = stored_settings(crawl)
-    rules, ends = page_rules(settings.extract, settings.main), Ends()
+    rules = page_rules(settings.extract, settings.main)
     wanted = {entry.url: entry for entry in entries}
     places: dict[str, tuple[int, int]] = {}
     with tempfile.TemporaryFile() as draft, out.create("llms-full.txt") as sink:
