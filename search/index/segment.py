@@ -94,8 +94,9 @@ class Segment:
 
     @property
     def published(self) -> Moments:
-        """The date of publication that each document states; NaT: none."""
-        return _moments(self.facts["published_at"])
+        """The date of publication that each document states; NaT: none, or one after the day of its fetch."""
+        stated, day = _moments(self.facts["published_at"]), np.timedelta64(1, "D")
+        return np.where(stated > self.fetched + day, np.datetime64("NaT"), stated)
 
     @property
     def fetched(self) -> Moments:

@@ -1,14 +1,18 @@
 """`beamtrawl import warc` with archives that are damaged, lie or hold nothing: the rest is imported, all is told."""
 
+import copy
 import gzip
 import hashlib
 import json
 import subprocess
+import sys
 import tracemalloc
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from beamtrawl.transforms.archives.reader import Record, read_records
 from beamtrawl.transforms.archives.sources import digest_trouble, sources_of
 from tests.support.command_line import PROGRAM, beamtrawl
 from tests.support.crawls import rows
@@ -171,6 +175,95 @@ def test_a_damaged_wacz_ends_no_import(tmp_path: Path) -> None:
     }.items():
         assert part in problems[name], problems
     assert "7" not in problems
+
+
+def entries(path: Path, data: bytes, names: list[str], step: int = 0, size: int | None = None) -> Path:
+    """A WACZ file whose directory names the bytes of its first member, each time `step` bytes later."""
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("archive/first.warc", data)
+        first = file.infolist()[0]
+        for number, name in enumerate(names):
+            info = copy.copy(first)
+            info.filename = info.orig_filename = name
+            info.header_offset += step * number
+            info.file_size = info.compress_size = first.file_size if size is None else size
+            file.filelist.append(info)
+    return path
+
+
+def test_members_that_overlap_have_one_name_or_lie_are_left_out(tmp_path: Path) -> None:
+    data = gzip.decompress(record("a"))
+    given = {
+        "over": entries(tmp_path / "1.wacz", data, ["archive/b.warc", "archive/c.warc"]),
+        "same": entries(tmp_path / "2.wacz", data, ["archive/first.warc"]),
+        "size": entries(tmp_path / "3.wacz", data, ["archive/b.warc"], size=1 << 40),
+        "zip64": entries(tmp_path / "4.wacz", data, ["archive/b.warc", "archive/c.warc"], step=1 << 33),
+    }
+    found = {name: sources_of(str(path)) for name, path in given.items()}
+    assert {name: [source.member for source in sources] for name, (sources, _) in found.items()} == {
+        "over": ["archive/first.warc"],
+        "same": [],
+        "size": ["archive/first.warc"],
+        "zip64": ["archive/first.warc"],
+    }
+    said = {
+        name: {trouble.problem.partition(":")[0] for trouble in troubles[1:]} for name, (_, troubles) in found.items()
+    }
+    assert said == {
+        "over": {"it overlaps the member before it"},
+        "same": {"several members have this name"},
+        "size": {"the directory of the WACZ file lies about its size"},
+        "zip64": {"it overlaps the member before it", "Bad magic number for file header"},
+    }
+
+
+def test_a_directory_is_read_once_however_many_members_it_names(tmp_path: Path) -> None:
+    """20,000 names of one member, and 2,000 members of which each has a digest: no member costs a directory."""
+    bomb = entries(tmp_path / "a.wacz", gzip.decompress(record("a")), [f"archive/{n}.warc" for n in range(20_000)])
+    members = {f"archive/{number}.warc.gz": record(str(number)) for number in range(2_000)}
+    honest = wacz(tmp_path / "b.wacz", members)
+    parsed = zipfile.ZipFile._RealGetContents.__code__  # type: ignore[attr-defined]
+    directories = 0
+
+    def count(frame: Any, event: str, _: object) -> None:
+        nonlocal directories
+        directories += event == "call" and frame.f_code is parsed
+
+    sys.setprofile(count)
+    try:
+        assert len(sources_of(str(bomb))[0]) == 1
+        sources = sources_of(str(honest))[0]
+        found = [digest_trouble(source) for source in sources]
+        records = sum(isinstance(item, Record) for source in sources[:20] for item in read_records(source))
+    finally:
+        sys.setprofile(None)
+    assert (len(sources), found, records, directories) == (2_000, [None] * 2_000, 20, 2)
+
+
+def test_names_of_members_are_nothing_but_names(tmp_path: Path) -> None:
+    """Nothing is unpacked to a file, nor twice; what is damaged beside the archives is one line."""
+    inner = wacz(tmp_path / "inner.wacz", {"archive/1.warc.gz": record("inner")})
+    names = ("archive/../../../a.warc.gz", "archive//b.warc.gz", "archive/C.warc.gz", "archive/c.warc.gz")
+    members = {name: record(str(number)) for number, name in enumerate(names)}
+    path = wacz(tmp_path / "a.wacz", members | {"archive/\x1b[2J.wacz": inner.read_bytes()})
+    said = imported(tmp_path / "c", path)
+    assert urls(tmp_path / "c") == [f"http://a.test/{number}" for number in range(len(names))]
+    assert [trouble["problem"] for trouble in said["troubles"]] == ["it is no WARC file"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.wacz", "c", "inner.wacz"]
+    with zipfile.ZipFile(tmp_path / "deep.wacz", "w") as file:
+        file.writestr("archive/1.warc.gz", record("deep"))
+        file.writestr("datapackage.json", "[" * 100_000)
+    (trouble,) = sources_of(str(tmp_path / "deep.wacz"))[1]
+    assert trouble.problem.startswith("datapackage.json cannot be used")
+
+
+def test_a_robots_txt_of_an_archive_is_asked_for_again(tmp_path: Path) -> None:
+    """One that is dated now, and allows all, is no reason to request what the host itself forbids."""
+    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    (tmp_path / "a.warc.gz").write_bytes(record("robots.txt", "User-agent: *\nAllow: /", "text/plain", Date=now))
+    assert imported(tmp_path / "c", tmp_path / "a.warc.gz")["robots"] == 1
+    (row,) = rows(tmp_path / "c", "robots")
+    assert row["expires_at"] == row["fetched_at"]
 
 
 def test_what_a_datapackage_does_not_list_is_named_and_a_changed_one_is_used(tmp_path: Path) -> None:

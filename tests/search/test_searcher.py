@@ -117,6 +117,17 @@ def test_the_newest_first(tmp_path):
     assert [hit.url[-1] for hit in index.search("word", 2, 1, order="date").hits] == ["4", "1"]
 
 
+def test_a_date_after_the_fetch_is_none(tmp_path):
+    """A page of 2100 is neither the newest, nor fresher than one of the day before its fetch."""
+    dates = {"a": datetime(2100, 1, 1, tzinfo=UTC), "b": datetime(2026, 1, 2, 20, tzinfo=UTC), "c": None}
+    rows = [{"url": f"http://a.test/{n}", "text": "word", "published_at": date} for n, date in dates.items()]
+    index = Index.open(indexed(tmp_path, rows))
+    assert [hit.url[-1] for hit in index.search("word", order="date").hits] == ["b", "a", "c"]
+    assert [hit.url[-1] for hit in index.search("word after:2027").hits] == []
+    scores = {hit.url[-1]: hit.score for hit in index.search("word").hits}
+    assert scores["a"] == scores["c"] < scores["b"]
+
+
 @pytest.mark.parametrize(
     ("site", "found"),
     [

@@ -1,5 +1,6 @@
 """The secret of a crawl: what samples are drawn with, so that no site can foresee which of its URLs are verified."""
 
+import hashlib
 import secrets
 
 from ..directory.crawl_dir import CrawlDir
@@ -20,3 +21,9 @@ def crawl_secret(crawl: CrawlDir) -> bytes:
         path, text = crawl.path(NAME), secrets.token_hex(_BYTES)
         filesystem.store_of(path).write_new(path, text.encode(), mode=0o600)
     return bytes.fromhex(crawl.read_text(NAME))
+
+
+def name_key(crawl: CrawlDir) -> bytes:
+    """The key that names of exported files are made with: by the secret of the crawl, random if it has none."""
+    text = crawl.read_text(NAME).encode("utf-8", "replace") if crawl.exists(NAME) else secrets.token_bytes(_BYTES)
+    return hashlib.blake2b(text, person=b"names of files", digest_size=_BYTES).digest()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ..http.content_coding import zstd
-from .sources import ZIP_ERRORS, Source, Trouble, open_source
+from .sources import Source, Trouble, open_source
 
 HEAD_BYTES = 64 << 10
 """The longest header of a record that is read."""
@@ -98,15 +98,6 @@ def read_records(source: Source) -> Iterator[Record | Trouble]:
     After damage it goes on at the next record that can be found: in a compressed file, at the next member that begins
     with one. OSError, or an error of a store, if the file itself cannot be read.
     """
-    try:
-        yield from _records(source)
-    except ZIP_ERRORS as error:
-        if not source.member:
-            raise
-        yield Trouble(source.name, 0, f"{error}; what follows in this file is left out")
-
-
-def _records(source: Source) -> Iterator[Record | Trouble]:
     with open_source(source) as file:
         if problem := _foreign(file):
             yield Trouble(source.name, 0, problem)
