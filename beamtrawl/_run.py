@@ -83,6 +83,7 @@ def crawl(
     runner: Literal["direct", "flink", "dataflow", "spark"] = "direct",
     workers: int | None = None,
     beam_options: Iterable[str] = (),
+    into_nonempty: bool = False,
     progress: Callable[[Progress], object] | None = None,
 ) -> Report:
     """Start a crawl in a new directory, or go on with one, as `beamtrawl crawl` does; returns when it ends.
@@ -90,7 +91,7 @@ def crawl(
     `seeds` and `sitemaps` are URLs, one or several; a `pathlib.Path` is a file with one URL a line. The keywords from
     `max_pages` to `allow_address` are the flags of the command line, and `settings` has any setting by its key in
     crawl.toml, such as {"traps.detect": False}. The settings of the first call are written to crawl.toml; those of
-    later ones hold for that call.
+    later ones hold for that call. A directory with other files and no crawl is refused unless `into_nonempty`.
 
     `rounds` are those to run now; without it, the crawl ends when nothing is due or a limit is reached. `progress`
     is called in this thread when a step starts or is committed, and every two seconds while pages are fetched;
@@ -115,7 +116,7 @@ def crawl(
         "info_url": info_url,
         "allow_address": None if allow_address is None else _strings(allow_address),
     }
-    started, directory = time.monotonic(), _open(dir)
+    started, directory = time.monotonic(), _open(dir, into_nonempty)
     chosen, recorder = _override(stored_settings(directory), settings or {}, flags), Recorder(progress)
     found = _choose_seeds(seeds, _strings(sitemaps))
     _refuse_start(directory, chosen, found)
@@ -134,9 +135,12 @@ def _check(rounds: int | None, workers: int | None, runner: str) -> None:
         raise ValueError(f"runner = {runner!r}: must be one of {', '.join(RUNNERS)}")
 
 
-def _open(dir: str | os.PathLike[str]) -> CrawlDir:
-    """Return the directory of a crawl; StartError if its settings or the manifest of a step are lost."""
+def _open(dir: str | os.PathLike[str], into_nonempty: bool) -> CrawlDir:
+    """Return the directory of a crawl; StartError if its settings or the manifest of a step are lost, or
+    if it holds files of others and no crawl."""
     directory = CrawlDir(os.fspath(dir))
+    if not into_nonempty:
+        session.refuse_foreign_folder(directory, "into_nonempty=True")
     session.refuse_lost_settings(directory)
     session.refuse_lost_steps(directory)
     return directory

@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CIDR",
         help="allow special addresses, such as 127.0.0.0/8 (may be repeated)",
     )
+    parser.add_argument("--into-nonempty", action="store_true", help="start a crawl beside files of others, too")
     parser.add_argument("--restore-settings", action="store_true", help="first write a lost crawl.toml anew")
     parser.add_argument("--runner", choices=RUNNERS, default="direct")
     parser.add_argument("--workers", type=count, metavar="N", help="parallel workers; else one a core")
@@ -66,6 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     directory = CrawlDir(arguments.dir)
     if arguments.restore_settings:
         session.restore_settings(directory)
+    if not arguments.into_nonempty:
+        session.refuse_foreign_folder(directory, "--into-nonempty")
     session.refuse_lost_settings(directory)
     session.refuse_lost_steps(directory)
     settings = _settings(directory, arguments)

@@ -19,7 +19,8 @@ from ...pipeline.control import End, StopSignal
 from ...pipeline.crawl import run_crawl
 from ...pipeline.rank import has_lost_ranks, has_unranked_links, rank
 from ...pipeline.seeds import Added, Seed, add_seeds, decode_lines, parse_seeds
-from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError
+from ...transforms.directory.own_files import refuse_foreign
 from ...transforms.directory.crawl_settings import has_lost_settings, last_settings, stored_settings
 from ...transforms.directory.reserve import keep_reserve
 from ...transforms.frontier.scorers import load_scorers
@@ -81,6 +82,14 @@ class Observer(control.Observer, Protocol):
     """Receives the progress of a run."""
 
     def seeds_added(self, added: Added) -> None: ...
+
+
+def refuse_foreign_folder(directory: CrawlDir, option: str) -> None:
+    """Raise StartError for a directory with files of somebody else and no crawl; `option` starts one there anyway."""
+    try:
+        refuse_foreign(directory, f"name a new directory, such as {directory.path('crawl')}, or add {option}")
+    except CrawlDirError as error:
+        raise StartError(str(error)) from error
 
 
 def refuse_lost_settings(directory: CrawlDir) -> None:

@@ -17,6 +17,7 @@ from ....transforms.archives.reader import HOW_TO_INSTALL
 from ....transforms.archives.sources import Source, Trouble, sources_of
 from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.crawl_settings import stored_settings
+from ....transforms.directory.own_files import remove
 from ....transforms.errors import BeamtrawlError, StoreError
 from ....transforms.files import filesystem
 from ....transforms.plugins import PluginError
@@ -43,6 +44,7 @@ def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]"
         action=argparse.BooleanOptionalAction,
         help="whether URLs that the pages link wait to be crawled; by default not in a new directory",
     )
+    parser.add_argument("--into-nonempty", action="store_true", help="import beside files of others, too")
     parser.add_argument("--part", type=_count, metavar="N", help="make rounds of N captures; else one of all")
     parser.add_argument("--runner", choices=RUNNERS, default="direct")
     parser.add_argument("--workers", type=whole, metavar="N", help="parallel workers; else one a core")
@@ -56,6 +58,8 @@ def import_from_warc(arguments: argparse.Namespace) -> int:
     if importlib.util.find_spec("fastwarc") is None:
         raise Failure(f"import warc needs fastwarc; install it: {HOW_TO_INSTALL}")
     directory = CrawlDir(arguments.dir)
+    if not arguments.into_nonempty:
+        session.refuse_foreign_folder(directory, "--into-nonempty")
     session.refuse_lost_settings(directory)
     session.refuse_lost_steps(directory)
     settings = stored_settings(directory)
@@ -174,7 +178,7 @@ def _named(trouble: Trouble, directory: CrawlDir) -> Trouble:
 
 
 def _forget_input(directory: CrawlDir) -> None:
-    filesystem.delete(directory.path(path) for path in directory.paths("attempts", "import-input-*"))
+    remove(directory, directory.paths("attempts", "import-input-*"))
 
 
 def _show(found: Imported, arguments: argparse.Namespace) -> None:
