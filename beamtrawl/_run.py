@@ -24,6 +24,7 @@ from beamtrawl.runners.engines.choose import RUNNERS, engine, notice
 from beamtrawl.runners.process.background import Background
 from beamtrawl.runners.progress.words import describe_end
 from beamtrawl.runners.state.crawl_traps import release_hint
+from beamtrawl.runners.state.failures import seed_trouble
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.directory.crawl_settings import stored_settings
 from beamtrawl.transforms.directory.waiting import count_waiting
@@ -75,6 +76,11 @@ def crawl(
     depth: int | None = None,
     scope: Literal["host", "domain", "any"] | None = None,
     delay: float | None = None,
+    include: str | Iterable[str] | None = None,
+    exclude: str | Iterable[str] | None = None,
+    check_external: bool | None = None,
+    recrawl_after: float | None = None,
+    again: bool = False,
     robot: str | None = None,
     contact: str | None = None,
     info_url: str | None = None,
@@ -114,6 +120,10 @@ def crawl(
         "robot": robot,
         "contact": contact,
         "info_url": info_url,
+        "include": None if include is None else _strings(include),
+        "exclude": None if exclude is None else _strings(exclude),
+        "check_external": check_external,
+        "recrawl_after": recrawl_after,
         "allow_address": None if allow_address is None else _strings(allow_address),
     }
     started, directory = time.monotonic(), _open(dir, into_nonempty)
@@ -122,7 +132,7 @@ def crawl(
     _refuse_start(directory, chosen, found)
     with plain_beam():
         where = _engine(runner, workers, list(beam_options))
-        end = _run(lambda stop: session.run(directory, chosen, found, where, recorder, stop, rounds), recorder)
+        end = _run(lambda stop: session.run(directory, chosen, found, where, recorder, stop, rounds, again), recorder)
     return _report(directory, end, recorder, time.monotonic() - started)
 
 
@@ -184,6 +194,8 @@ def _engine(runner: str, workers: int | None, beam_options: list[str]) -> Engine
 def _report(directory: CrawlDir, end: End, recorder: Recorder, elapsed_s: float) -> Report:
     """Return what a run has done; warn of what it warned of."""
     for line in recorder.warnings:
+        _warn(line, 2)
+    for line in seed_trouble(directory).lines:
         _warn(line, 2)
     outcomes = visits_by_outcome(recorder.committed)
     waiting = count_waiting(directory)

@@ -67,7 +67,8 @@ def with_counts(end: End, crawl: CrawlDir, settings: Settings) -> End:
     """Return an end with the numbers of URLs that are counted only then."""
     manifests = crawl.manifests()
     if end.reason == "frontier_empty":
-        return end._replace(held=len(held_urls(crawl, manifests)))
+        is_over = not end.rounds and not settings.recrawl.is_on
+        return end._replace(held=len(held_urls(crawl, manifests)), is_over=is_over)
     if end.reason not in ("rounds", "max_pages"):
         return end
     excluded = excluded_urls(crawl, manifests, settings_digest(settings), settings.scope, settings.documents)

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from ...transforms.directory.beside import REGISTRATION, live_stems
 from ...transforms.directory.checkpoints import fold
 from ...transforms.directory.crawl_dir import CrawlDir, next_step, visible_files
-from ...transforms.directory.pieces import attempts_prefix, find_leftovers
 from ...transforms.directory.own_files import is_own, remove
+from ...transforms.directory.pieces import attempts_prefix, find_leftovers
 from ...transforms.files import filesystem
 from ...transforms.files.store import is_draft
 from ...transforms.tables.schemas import TABLES

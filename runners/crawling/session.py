@@ -14,14 +14,15 @@ from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from ...pipeline import control
+from ...pipeline.add_revisits import add_all
 from ...pipeline.attempt import Engine
 from ...pipeline.control import End, StopSignal
 from ...pipeline.crawl import run_crawl
 from ...pipeline.rank import has_lost_ranks, has_unranked_links, rank
 from ...pipeline.seeds import Added, Seed, add_seeds, decode_lines, parse_seeds
 from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError
-from ...transforms.directory.own_files import refuse_foreign
 from ...transforms.directory.crawl_settings import has_lost_settings, last_settings, stored_settings
+from ...transforms.directory.own_files import refuse_foreign
 from ...transforms.directory.reserve import keep_reserve
 from ...transforms.frontier.scorers import load_scorers
 from ...transforms.http.address_guard import blocked, literal_loopback
@@ -51,6 +52,10 @@ SETTINGS = {
     "contact": "robot.contact",
     "info_url": "robot.info_url",
     "allow_address": "fetch.allow_addresses",
+    "include": "scope.include",
+    "exclude": "scope.exclude",
+    "check_external": "scope.check_external",
+    "recrawl_after": "recrawl.after",
 }
 """The settings with a separate name on the command line and in Python, each with its key in crawl.toml."""
 
@@ -216,8 +221,11 @@ def run(
     observer: Observer,
     stop: StopSignal,
     rounds: int | None,
+    again: bool = False,
 ) -> End:
     """Take the lock, write crawl.toml if there is none, add the seeds, run rounds, and rank the result.
+
+    `again` visits everything once more that was visited.
 
     LockedError if another process writes to the directory.
     """
@@ -232,6 +240,9 @@ def run(
         keep_reserve(claimed)
         if seeds:
             observer.seeds_added(add_seeds(claimed, seeds, settings_digest(settings), datetime.now(UTC)))
+        if again:
+            observer.busy("looking for pages to visit again")
+            add_all(claimed, engine)
         end = run_crawl(claimed, settings, engine, observer, stop, rounds)
         if not stop.is_set():
             rank_after_crawl(claimed, settings.ranking, engine, observer)

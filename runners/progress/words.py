@@ -178,7 +178,12 @@ def describe_end(end: End, waiting: int, release: str = "") -> str:
     reasons = {
         "frontier_empty": "the frontier is empty"
         + (f" but for {closed}" if closed else "")
-        + (f"; {_urls(end.held, 'is', 'are')} held as traps; to release them: {release}" if end.held else ""),
+        + (f"; {_urls(end.held, 'is', 'are')} held as traps; to release them: {release}" if end.held else "")
+        + (
+            "; pages are not visited again, unless crawl --again (all, now) or --recrawl-after DAYS"
+            if end.is_over
+            else ""
+        ),
         "rounds": f"{counted(end.rounds, 'round')} done, {urls} in the frontier{among}",
         "max_pages": f"the limit of {counted(end.max_pages, 'page')} is reached, {urls} in the frontier{among};"
         " to go on, raise limits.max_pages (--max-pages)",

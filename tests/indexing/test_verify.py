@@ -20,7 +20,10 @@ ROWS = [
     {"url": "http://a.test/2", "title": "Blue", "text": "blue fish", "language": "de"},
     {"url": "http://b.test/", "text": "naïve", "language": None},
 ]
-SEGMENT, LINKS = "index/round=000001/shard-0000-0000000000000000", "index/links-0123abcd/round=000001/shard-0000-0000000000000000"
+SEGMENT, LINKS = (
+    "index/round=000001/shard-0000-0000000000000000",
+    "index/links-0123abcd/round=000001/shard-0000-0000000000000000",
+)
 
 
 def build(path: Path) -> CrawlDir:

@@ -200,7 +200,8 @@ def test_a_damaged_segment_is_named(tmp_path, damage):
     crawl = indexed(tmp_path, [{"url": "http://a.test/", "text": "word"}])
     damage(tmp_path / "index" / "round=000001" / "shard-0000-0000000000000000" / DOCS)
     with pytest.raises(
-        CrawlDirError, match=r"^index/round=000001/shard-0000-0000000000000000/docs.parquet cannot be read: .*--rebuild-index"
+        CrawlDirError,
+        match=r"^index/round=000001/shard-0000-0000000000000000/docs.parquet cannot be read: .*--rebuild-index",
     ):
         Index.open(crawl)
 

@@ -81,7 +81,12 @@ def test_a_directory_that_stays_open_sees_what_a_new_one_sees(crawl):
     """Also after another process has committed, merged, consumed or folded."""
     crawl.commit(manifest("seeds", 0, file("frontier/a", "frontier")))
     other = CrawlDir(crawl.root)
-    merged = manifest("compact", 10, file("urls/merged-2"), replaced=("urls/merged", "urls/round=000006/part-0123456789abcdef.parquet"))
+    merged = manifest(
+        "compact",
+        10,
+        file("urls/merged-2"),
+        replaced=("urls/merged", "urls/round=000006/part-0123456789abcdef.parquet"),
+    )
     changes = [
         lambda: other.commit(manifest("fetch", 11)),
         lambda: crawl.commit(manifest("update", 11, consumed=("frontier/a",))),

@@ -12,7 +12,8 @@ from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from beamtrawl.transforms.directory.own_files import is_own
 from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.tables.schemas import TABLES
-from tests.support.command_line import LOOPBACK, beamtrawl as program, failure, success
+from tests.support.command_line import LOOPBACK, failure, success
+from tests.support.command_line import beamtrawl as program
 from tests.support.web import Web, html
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -31,7 +32,10 @@ def own_garbage() -> list[str]:
     tables = [f"{table}/round=000003/part-0123456789abcdef.parquet" for table in TABLES]
     index = [
         f"index/{folder}/docs.parquet"
-        for folder in ("round=000001/shard-0000-0123456789abcdef", "links-0123abcd/round=000001/merged-0123456789abcdef")
+        for folder in (
+            "round=000001/shard-0000-0123456789abcdef",
+            "links-0123abcd/round=000001/merged-0123456789abcdef",
+        )
     ]
     return [*tables, *index, "attempts/000001-fetch-0123abcd-piece-0123abcd.json", "crawl.toml.0123abcd.tmp"]
 

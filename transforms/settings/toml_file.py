@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .fields import default_of
+from .fields import default_of, kind_of
 from .page_rules import faults
 from .sections import RULES, SECTIONS, Settings
 from .toml_values import shown, to_toml
@@ -72,6 +72,28 @@ def override(settings: Settings, changes: Mapping[str, Any]) -> Settings:
             settings, **{part: dataclasses.replace(getattr(settings, part), **{name: value})}
         )
     return settings
+
+
+def assignment(text: str) -> tuple[str, Any]:
+    """The dotted key and the value in `KEY=VALUE`: a value of TOML, a string without quotes, or words of a list.
+
+    >>> assignment("politeness.delay=0.5"), assignment("scope.mode=any"), assignment("scope.deny_hosts=a.test,b.test")
+    (('politeness.delay', 0.5), ('scope.mode', 'any'), ('scope.deny_hosts', ['a.test', 'b.test']))
+    """
+    key, equals, value = (part.strip() for part in text.partition("="))
+    if not (equals and key):
+        raise SettingsError(f"{text}: give KEY=VALUE, such as politeness.backoff=5")
+    field = next((f for f in _fields_of(key.partition(".")[0]) if f.name == key.partition(".")[2]), None)
+    kind = kind_of(field)[0] if field else None
+    try:
+        return key, tomllib.loads(f"x = {value}")["x"]
+    except ValueError:
+        return key, [word.strip() for word in value.split(",")] if kind == list[str] else value
+
+
+def _fields_of(table: str) -> tuple[dataclasses.Field, ...]:
+    part = SECTIONS.get(table)
+    return dataclasses.fields(part.type) if part else ()  # type: ignore[arg-type]
 
 
 def render(settings: Settings) -> str:
