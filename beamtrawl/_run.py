@@ -72,6 +72,7 @@ def crawl(
     rounds: int | None = None,
     max_pages: int | None = None,
     max_pages_per_host: int | None = None,
+    max_pages_per_host_per_round: int | None = None,
     round_time: float | None = None,
     depth: int | None = None,
     scope: Literal["host", "domain", "any"] | None = None,
@@ -113,6 +114,7 @@ def crawl(
     flags = {
         "max_pages": max_pages,
         "max_pages_per_host": max_pages_per_host,
+        "max_pages_per_host_per_round": max_pages_per_host_per_round,
         "round_time": round_time,
         "depth": depth,
         "scope": scope,

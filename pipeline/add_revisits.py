@@ -4,7 +4,7 @@ import uuid
 from datetime import datetime
 from functools import partial
 
-from ..transforms.directory.crawl_dir import CrawlDir, Step, paths_of
+from ..transforms.directory.crawl_dir import CrawlDir, Step, next_step, paths_of
 from ..transforms.directory.waiting import Waiting
 from ..transforms.frontier.due_pages import TAKEN, DuePages, IsPlanned
 from ..transforms.frontier.recrawl import AgeCriteria, DueCriteria, Everything, count_due

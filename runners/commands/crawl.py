@@ -8,11 +8,11 @@ from typing import TextIO
 
 from ...pipeline.control import StopSignal
 from ...transforms.directory.crawl_dir import CrawlDir
-from ...transforms.directory.crawl_settings import stored_settings
+from ...transforms.directory.crawl_settings import SETTINGS_FILE, stored_settings
 from ...transforms.directory.waiting import count_waiting
 from ...transforms.errors import BeamtrawlError
 from ...transforms.plugins import PluginError
-from ...transforms.settings import Settings, SettingsError, assignment, override
+from ...transforms.settings import Settings, SettingsError, assignment, override, renamed
 from ..crawling import session
 from ..crawling.console import Console, open_outputs, run_interruptibly
 from ..engines.choose import RUNNERS, engine, fork_early, notice, submission
@@ -41,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sample", type=count, metavar="N", help="one round of N waiting URLs, chosen at random, for an estimate"
     )
     parser.add_argument("--max-pages", type=count, metavar="N", help="visits in the whole crawl")
-    parser.add_argument("--max-pages-per-host", type=count, metavar="N", help="visits to a host in a round")
+    parser.add_argument("--max-pages-per-host", type=count, metavar="N", help="visits to a host in the whole crawl")
+    parser.add_argument("--max-pages-per-host-per-round", type=count, metavar="N", help="visits to a host in a round")
     parser.add_argument("--depth", type=count, metavar="N", help="links from a seed, at most")
     parser.add_argument(
         "--scope", choices=("host", "domain", "any"), help="stay on the seeds' hosts or domains, or roam"
@@ -92,6 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
         session.refuse_foreign_folder(directory, "--into-nonempty")
     session.refuse_lost_settings(directory)
     session.refuse_lost_steps(directory)
+    for line in renamed(directory.read_text(SETTINGS_FILE)) if directory.exists(SETTINGS_FILE) else ():
+        print(f"beamtrawl: {line}", file=sys.stderr)
     settings = _settings(directory, arguments)
     most_rounds = 1 if arguments.sample else arguments.rounds
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)

@@ -43,7 +43,8 @@ from ..terminal.errors import StartError
 
 SETTINGS = {
     "max_pages": "limits.max_pages",
-    "max_pages_per_host": "limits.max_pages_per_host",
+    "max_pages_per_host": "limits.max_pages_per_host_total",
+    "max_pages_per_host_per_round": "limits.max_pages_per_host_per_round",
     "round_time": "limits.round_time",
     "depth": "scope.depth",
     "scope": "scope.mode",

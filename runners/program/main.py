@@ -83,7 +83,8 @@ def parser() -> argparse.ArgumentParser:
     )
     top.epilog = (
         "Exit codes: 0 success, 1 failure, 2 a command line that cannot be understood, 3 alarms (status --check),"
-        " findings (check links --fail-on) or damaged archives (import warc), 4 a crawl that fetched no page, 130 interrupted. Example: beamtrawl demo"
+        " findings (check links --fail-on) or damaged archives (import warc), 4 a crawl without a page,"
+        " 130 interrupted. Example: beamtrawl demo"
     )
     top.add_argument("-V", "--version", action="version", version=f"beamtrawl {__version__}")
     top.add_argument("--debug", action="store_true", help="show a traceback when something fails")
@@ -98,7 +99,7 @@ def parser() -> argparse.ArgumentParser:
 def run(words: Sequence[str]) -> int:
     """Run a command. Exit codes: 0 for success, 1 for failure, 2 for usage, 130 for an interrupt.
 
-    A command may define others: 3 for alarms (`status --check`), findings (`check links --fail-on`) and damaged archives
+    A command may define others: 3 for alarms (`status --check`), findings (`check links --fail-on`) and damage
     (`import warc`), 4 for a crawl without a page.
     """
     cut = words.index("--") if "--" in words else len(words)

@@ -120,7 +120,7 @@ def test_status(crawled: Path) -> None:
     assert (code, err) == (0, "")
     assert out.startswith(f"{crawled}: 2 rounds; next: fetch of round 3\nfirst step 20")
     assert re.search(r"^fetching: 5 requests in .*/s$", out, re.MULTILINE)
-    assert "\nlimits of pages: max_pages_per_host 10000\n" in out
+    assert "\nlimits of pages: max_pages_per_host_per_round 10000\n" in out
     assert out.endswith(f"\nto go on: beamtrawl seeds add {crawled} URL, because the frontier is empty\n")
 
 

@@ -83,7 +83,7 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "last_step_at": 0.0,
         "fetch_seconds": 0.0,
         "imported": 0,
-        "limits": {"max_pages_per_host": 10_000},
+        "limits": {"max_pages_per_host_per_round": 10_000},
         "blocks": [],
         "blocked": 0,
         "excluded": 0,
@@ -95,7 +95,7 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
 def test_the_same_for_people(crawl):
     assert render(summarize(crawl, NOW)).splitlines() == [
         f"{crawl.root}: 2 rounds; next: update of round 2",
-        "limits of pages: max_pages_per_host 10000",
+        "limits of pages: max_pages_per_host_per_round 10000",
         "tables: frontier 5, visits 5, documents 1, urls 7, hosts 3, rejections 2",
         "outcomes: fetched 3, gone 1, timeout 1",
         "frontier: new 2, retry 1",

@@ -94,3 +94,24 @@ def test_settings_by_flags_also_for_the_first_crawl(tmp_path: Path) -> None:
     }.items():
         ran = beamtrawl("crawl", tmp_path, "--set", bad)
         assert (ran.code, told in ran.err) == (2, True), ran.err
+
+
+def test_a_host_gets_no_more_visits_in_the_whole_crawl_than_it_may_and_others_go_on(tmp_path: Path) -> None:
+    pages = {f"/{n}": html(f"Page {n}", links=[f"/{n + 1}", f"/{n + 2}"]) for n in range(30)}
+    other = {f"/{n}": html(f"Other {n}", links=[f"/{n + 1}"]) for n in range(3)}
+    with Web({"a.test": pages, "b.test": other}) as web:
+        seeds = ["--seed", web.url("a.test", "/0"), "--seed", web.url("b.test", "/0")]
+        ran = beamtrawl("crawl", tmp_path, *LOOPBACK, *seeds, "--max-pages-per-host", 5)
+        asked = [r.host for r in web.requests if r.path != "/robots.txt"]
+        assert (ran.code, asked.count("a.test"), asked.count("b.test")) == (0, 5, 4), ran.err
+        assert "of hosts with all visits that limits.max_pages_per_host_total permits" in ran.err
+        again = beamtrawl("crawl", tmp_path, *LOOPBACK, "--max-pages", 40)
+        assert (again.code, len([r for r in web.requests if r.path != "/robots.txt"])) == (0, 9), again.err
+
+
+def test_the_old_name_of_a_limit_is_read_with_a_hint(tmp_path: Path) -> None:
+    (tmp_path / "crawl.toml").write_text("[limits]\nmax_pages_per_host = 2\n")
+    with Web({"a.test": {"/": html("Home", links=["/1", "/2", "/3"]), "/1": html("1")}}) as web:
+        ran = beamtrawl("crawl", tmp_path, *LOOPBACK, "--seed", web.url("a.test"), "--rounds", 2)
+        assert len([r for r in web.requests if r.path != "/robots.txt"]) == 3
+    assert "limits.max_pages_per_host is called limits.max_pages_per_host_per_round now" in ran.err

@@ -15,6 +15,22 @@ from .sections import RULES, SECTIONS, Settings
 from .toml_values import shown, to_toml
 from .validate import SettingsError, problem
 
+RENAMED = {"limits.max_pages_per_host": "limits.max_pages_per_host_per_round"}
+"""The keys of earlier versions, which are read as before, each with its key of now."""
+
+_NEAR = {"limits.max_pages_per_host": "; limits.max_pages_per_host_total bounds the whole crawl (--max-pages-per-host)"}
+
+
+def renamed(text: str) -> list[str]:
+    """One line for each key of an earlier version in the text of a `crawl.toml`; none if it cannot be parsed."""
+    try:
+        tables = tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    parts = {key: key.partition(".")[::2] for key in RENAMED}
+    old = [key for key, (table, name) in parts.items() if name in dict(tables.get(table) or {})]
+    return [f"crawl.toml: {key} is called {RENAMED[key]} now, and read as such{_NEAR.get(key, '')}" for key in old]
+
 
 def parse(text: str, name: str = "crawl.toml") -> Settings:
     """Parse the text of a `crawl.toml`. Raises SettingsError, which names the key, the value and the line."""
@@ -35,14 +51,15 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
             known = ", ".join([*(f"[{name}]" for name in SECTIONS), *(f"[[{name}]]" for name in RULES)])
             raise SettingsError(f"{name}, line {_line(text, '', table)}: unknown table or key {table}; known: {known}")
         fields = {f.name: f for f in dataclasses.fields(part.type)}  # type: ignore[arg-type]
-        for key, value in values.items():
+        given = {RENAMED.get(f"{table}.{key}", f".{key}").partition(".")[2]: value for key, value in values.items()}
+        for key, value in given.items():
             where = f"{name}, line {_line(text, table, key)}: {table}.{key}"
             if key not in fields:
                 raise SettingsError(f"{where}: unknown key; {_hint(table, key, fields)}")
             where += f" = {shown(fields[key], value)}"
             if found := problem(fields[key], value):
                 raise SettingsError(f"{where}: {found}")
-        parts[table] = part.type(**values)  # type: ignore[operator]
+        parts[table] = part.type(**given)  # type: ignore[operator]
     return Settings(**parts)
 
 
@@ -54,7 +71,8 @@ def override(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     SettingsError if there is no such key, or it cannot have the value.
     """
     tables = {f.name: [field.name for field in dataclasses.fields(f.type)] for f in SECTIONS.values()}  # type: ignore[arg-type]
-    for key, value in changes.items():
+    for given, value in changes.items():
+        key = RENAMED.get(given, given)
         if key in RULES:
             for fault in faults(RULES[key], value):
                 raise SettingsError(f"rule {fault.number} of {key}: {fault.text}")
