@@ -15,6 +15,7 @@ from ...transforms.plugins import PluginError
 from ...transforms.settings import Settings, SettingsError, assignment, override, renamed
 from ..crawling import session
 from ..crawling.console import Console, open_outputs, run_interruptibly
+from ..crawling.identity import with_identity
 from ..engines.choose import RUNNERS, engine, fork_early, notice, submission
 from ..state.crawl_traps import release_hint
 from ..state.failures import seed_trouble
@@ -104,6 +105,10 @@ def run(arguments: argparse.Namespace) -> int:
     words = session.COMMAND_LINE
     seeds = session.choose_seeds(arguments.seed, arguments.sitemap, arguments.seeds, words, console.warn)
     session.refuse_seedless(directory, seeds, words)
+    if session.is_public(seeds):
+        settings, line = with_identity(settings)
+        if line:
+            console.warn(line)
     session.refuse_anonymous(settings.robot, seeds, words.robot)
     try:
         session.refuse_missing_plugins(settings, directory)

@@ -72,7 +72,10 @@ The crawl is in {dir}. What to try next:
     beamtrawl status {dir}
     beamtrawl explain {dir} {page}
     beamtrawl sql {dir} "SELECT host, count(*) AS pages FROM documents GROUP BY host"
-    beamtrawl serve {dir}"""
+    beamtrawl serve {dir}
+
+The links of hits lead to the web of the demo, which has ended; to have pages behind them, use another web:
+beamtrawl demo --web serves one that stays, or give demo --serve."""
 
 
 def _claim(crawl: CrawlDir) -> None:

@@ -20,6 +20,7 @@ from ...pipeline.control import End, StopSignal
 from ...pipeline.crawl import run_crawl
 from ...pipeline.rank import has_lost_ranks, has_unranked_links, rank
 from ...pipeline.seeds import Added, Seed, add_seeds, decode_lines, parse_seeds
+from ...transforms.aliases.secret import crawl_secret
 from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from ...transforms.directory.crawl_settings import has_lost_settings, last_settings, stored_settings
 from ...transforms.directory.own_files import refuse_foreign
@@ -172,6 +173,11 @@ def refuse_seedless(directory: CrawlDir, seeds: list[Seed], words: Words) -> Non
         raise StartError(f"{directory.root} is a new crawl and needs a URL to start from: {words.start}")
 
 
+def is_public(seeds: Sequence[Seed]) -> str | None:
+    """The first seed that is not on this machine."""
+    return next((seed.url for seed in seeds if not literal_loopback(urlsplit(seed.url).hostname or "")), None)
+
+
 def refuse_anonymous(robot: Robot, seeds: list[Seed], options: Mapping[str, str]) -> None:
     """Raise StartError if a seed is not on this machine and the robot has no name or contact (docs/politeness.md).
 
@@ -180,11 +186,11 @@ def refuse_anonymous(robot: Robot, seeds: list[Seed], options: Mapping[str, str]
     if Identity.of(robot).complete:
         return
     missing = [name for name in ("name", "contact", "info_url") if not getattr(robot, name)]
-    public = next((s.url for s in seeds if not literal_loopback(urlsplit(s.url).hostname or "")), None)
-    if public:
+    if public := is_public(seeds):
         way_out = f"set {', '.join(missing)} under [robot] in crawl.toml"
         if options:
             way_out = f"add {' '.join(options[name] for name in missing)}, or set [robot] in crawl.toml"
+            way_out += ", or for all crawls in ~/.config/beamtrawl/robot.toml"
         raise StartError(f"{public} is not on this machine, and requests to it must identify the robot: {way_out}")
 
 
@@ -238,6 +244,8 @@ def run(
                 f"crawl.toml was there before the crawl and stays as it is: {', '.join(keys)} hold for this run only;"
                 " to keep them, write them into it"
             )
+        if settings.aliases.learn:
+            crawl_secret(claimed)  # a file of somebody else ends the crawl before its first request
         keep_reserve(claimed)
         if seeds:
             observer.seeds_added(add_seeds(claimed, seeds, settings_digest(settings), datetime.now(UTC)))

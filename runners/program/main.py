@@ -111,10 +111,8 @@ def run(words: Sequence[str]) -> int:
         if arguments.beam and "runner" not in arguments:
             raise Usage(f"{arguments.beam[0]}: what comes after -- goes to Beam, and this command does not run it")
         return int(arguments.run(arguments) or 0)
-    except Usage as error:
-        return _fail(str(error), 2, debug)
     except BeamtrawlError as error:
-        return _fail(str(error), 1, debug)
+        return _fail(str(error), 2 if error.is_usage else 1, debug)
     except KeyboardInterrupt:
         return _fail("stopped", 130, debug)
     except BrokenPipeError:

@@ -9,8 +9,11 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from beamtrawl.transforms.archives.sources import digest_trouble, sources_of
-from tests.support.command_line import PROGRAM, beamtrawl
+import pytest
+
+from beamtrawl.transforms.archives.reader import read_records
+from beamtrawl.transforms.archives.sources import Trouble, digest_trouble, sources_of
+from tests.support.command_line import PROGRAM, beamtrawl, failure
 from tests.support.crawls import rows
 
 
@@ -246,7 +249,7 @@ def test_a_file_of_descriptions_only_is_no_mistake(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["compressed", "plain"])
 def test_a_file_that_is_cut_anywhere_in_its_last_record_is_told_with_the_byte(tmp_path: Path, form: str) -> None:
-    """A copy that ended early: `head -c` of a WARC, in the head of a record, its body or the first bytes of a member."""
+    """A copy that ended early: in the head of a record, its body or the first bytes of a member."""
     records = [record(name, "<title>Page</title>" + "x" * 300) for name in "abc"]
     records = records if form == "compressed" else list(map(gzip.decompress, records))
     whole, last = b"".join(records[:2]), records[2]

@@ -58,7 +58,10 @@ def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def import_from_warc(arguments: argparse.Namespace) -> int:
-    """Import captures; Ctrl-C ends it, and the same command goes on later. 1 if no file has a record to read, 3 if one is damaged."""
+    """Import captures; Ctrl-C ends it, and the same command goes on later.
+
+    1 if no file has a record to read, 3 if one is damaged.
+    """
     if importlib.util.find_spec("fastwarc") is None:
         raise Failure(f"import warc needs fastwarc; install it: {HOW_TO_INSTALL}")
     if "://" not in arguments.dir and Path(arguments.dir).is_file():
