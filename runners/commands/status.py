@@ -57,8 +57,8 @@ def render(found: Status) -> str:
     when, step = ("now", running.step) if running and running.step else ("next", found.next_step.step)
     lines = [
         f"{found.directory}: {counted(found.rounds, 'round')}; {when}: {step} of round {found.next_step.round}",
-        f"{counted(found.tables.get('documents', 0), 'document')}, {counted(sum(found.frontier.values()), 'URL')} in the"
-        f" frontier, {counted(len(found.alarms), 'alarm')}",
+        f"{counted(found.tables.get('documents', 0), 'document')},"
+        f" {counted(sum(found.frontier.values()), 'URL')} in the frontier, {counted(len(found.alarms), 'alarm')}",
         f"to go on: {_go_on(found)}",
         *([running_line(running)] if running else []),
         *_times(found),

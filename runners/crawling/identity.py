@@ -29,8 +29,8 @@ def with_identity(settings: Settings, environment: Mapping[str, str] = os.enviro
         return Kept(settings, "")
     found, where = {name: environment.get(f"BEAMTRAWL_ROBOT_{name.upper()}", "") for name in NAMES}, "BEAMTRAWL_ROBOT_…"
     if not any(found.values()):
-        folder = environment.get("XDG_CONFIG_HOME") or os.path.join(environment.get("HOME", "~"), ".config")
-        path = Path(folder) / "beamtrawl" / "robot.toml"
+        home = Path(environment.get("HOME", "~")) / ".config"
+        path = Path(environment.get("XDG_CONFIG_HOME") or home) / "beamtrawl" / "robot.toml"
         found, where = _read(path), str(path)
     given = {f"robot.{name}": value for name, value in found.items() if value}
     if not given:

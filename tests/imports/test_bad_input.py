@@ -95,7 +95,7 @@ def test_of_a_wacz_what_agrees_with_its_digest_is_imported(tmp_path: Path) -> No
     assert urls(tmp_path / "c") == ["http://a.test/a"]
     assert [trouble["name"] for trouble in said["troubles"]] == [f"{tmp_path}/a.wacz, archive/2.warc.gz"]
     assert said["files"] == 2
-    said = imported(tmp_path / "d", wacz(tmp_path / "b.wacz", members, package_lies=True))
+    said = imported(tmp_path / "d", wacz(tmp_path / "b.wacz", members, package_lies=True), code=3)
     assert urls(tmp_path / "d") == ["http://a.test/a", "http://a.test/b"]
     assert ["datapackage-digest.json" in trouble["problem"] for trouble in said["troubles"]] == [True]
 
