@@ -20,7 +20,6 @@ from ...pipeline.control import End, StopSignal
 from ...pipeline.crawl import run_crawl
 from ...pipeline.rank import has_lost_ranks, has_unranked_links, rank
 from ...pipeline.seeds import Added, Seed, add_seeds, decode_lines, parse_seeds
-from ...transforms.aliases.secret import crawl_secret
 from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from ...transforms.directory.crawl_settings import has_lost_settings, last_settings, stored_settings
 from ...transforms.directory.own_files import refuse_foreign
@@ -244,8 +243,6 @@ def run(
                 f"crawl.toml was there before the crawl and stays as it is: {', '.join(keys)} hold for this run only;"
                 " to keep them, write them into it"
             )
-        if settings.aliases.learn:
-            crawl_secret(claimed)  # a file of somebody else ends the crawl before its first request
         keep_reserve(claimed)
         if seeds:
             observer.seeds_added(add_seeds(claimed, seeds, settings_digest(settings), datetime.now(UTC)))
