@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal, TypeAlias, cast
 
 from beamtrawl._beam import plain_beam, quiet
@@ -20,6 +21,7 @@ from beamtrawl.pipeline.attempt import Engine
 from beamtrawl.pipeline.control import End, StopSignal
 from beamtrawl.pipeline.seeds import Seed
 from beamtrawl.runners.crawling import session
+from beamtrawl.runners.crawling.console import Console
 from beamtrawl.runners.engines.choose import RUNNERS, engine, notice
 from beamtrawl.runners.process.background import Background
 from beamtrawl.runners.progress.words import describe_end
@@ -134,7 +136,9 @@ def crawl(
     _refuse_start(directory, chosen, found)
     with plain_beam():
         where = _engine(runner, workers, list(beam_options))
-        end = _run(lambda stop: session.run(directory, chosen, found, where, recorder, stop, rounds, again), recorder)
+        console = Console([recorder], rounds)
+        crawl_ = partial(session.run, directory, chosen, found, where, console, rounds=rounds, again=again)
+        end = _run(lambda stop: crawl_(stop=stop), console, recorder)
     return _report(directory, end, recorder, time.monotonic() - started)
 
 
@@ -220,17 +224,22 @@ def _warn(message: str, functions: int = 1) -> None:
     warnings.warn(message, BeamtrawlWarning, stacklevel=functions + 2)
 
 
-def _run(work: Callable[[StopSignal], End], recorder: Recorder) -> End:
+def _run(work: Callable[[StopSignal], End], console: Console, recorder: Recorder) -> End:
     """Run in the background and report. What interrupts this first makes the work commit what it has."""
     stop = StopSignal()
     background = Background(lambda: work(stop))
+
+    def tick() -> None:
+        console.tick()
+        recorder.report()
+
     try:
-        background.wait(recorder.tick)
+        background.wait(tick)
     except BaseException:
         stop.stop()
         background.wait(lambda: None)
         raise
-    recorder.tick()
+    recorder.report()
     return background.result()
 
 
