@@ -173,7 +173,7 @@ def test_the_api_gives_pages_by_cursor_though_the_index_changes(tmp_path):
     urls = [hit["url"] for page in (first, second, third) for hit in page["hits"]]
     assert sorted(urls) == sorted(row["url"] for row in ROWS)
     assert (second["total"], third["total"], "next" in third) == (25, 25, False)
-    merged = ("index/round=000001/shard-0",)
+    merged = ("index/round=000001/shard-0000-0000000000000000",)
     crawl.commit(Manifest("compact", 3, "", (), {}, (), "", "", index_replaced=merged, index_dropped=merged))
     gone = answer(first["next"])
     assert gone.status_code == 400

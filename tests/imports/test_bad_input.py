@@ -12,9 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from beamtrawl.transforms.archives.reader import Record, read_records
-from beamtrawl.transforms.archives.sources import digest_trouble, sources_of
-from tests.support.command_line import PROGRAM, beamtrawl
+from beamtrawl.transforms.archives.sources import Trouble, digest_trouble, sources_of
+from tests.support.command_line import PROGRAM, beamtrawl, failure
 from tests.support.crawls import rows
 
 
@@ -43,7 +45,7 @@ def test_damage_is_told_by_file_and_byte_and_the_rest_is_imported(tmp_path: Path
     (tmp_path / "2.arc").write_bytes(b"filedesc://2.arc 0.0.0.0 20200101000000 text/plain 76\n")
     (tmp_path / "3.warc.gz").write_bytes(record("picture", type_="image/png") * 3)
     (tmp_path / "4.warc.gz").write_bytes(b"")
-    said = imported(tmp_path / "crawl", tmp_path / "*.*arc*")
+    said = imported(tmp_path / "crawl", tmp_path / "*.*arc*", code=3)
     assert urls(tmp_path / "crawl") == ["http://a.test/a", "http://a.test/b"]
     assert (said["visits"], said["records"], said["skipped"]) == (
         2,
@@ -92,11 +94,11 @@ def wacz(path: Path, members: dict[str, bytes], lies: str = "", package_lies: bo
 
 def test_of_a_wacz_what_agrees_with_its_digest_is_imported(tmp_path: Path) -> None:
     members = {"archive/1.warc.gz": record("a"), "archive/2.warc.gz": record("b"), "pages/pages.jsonl": b"{}"}
-    said = imported(tmp_path / "c", wacz(tmp_path / "a.wacz", members, lies="archive/2.warc.gz"))
+    said = imported(tmp_path / "c", wacz(tmp_path / "a.wacz", members, lies="archive/2.warc.gz"), code=3)
     assert urls(tmp_path / "c") == ["http://a.test/a"]
     assert [trouble["name"] for trouble in said["troubles"]] == [f"{tmp_path}/a.wacz, archive/2.warc.gz"]
     assert said["files"] == 2
-    said = imported(tmp_path / "d", wacz(tmp_path / "b.wacz", members, package_lies=True))
+    said = imported(tmp_path / "d", wacz(tmp_path / "b.wacz", members, package_lies=True), code=3)
     assert urls(tmp_path / "d") == ["http://a.test/a", "http://a.test/b"]
     assert ["datapackage-digest.json" in trouble["problem"] for trouble in said["troubles"]] == [True]
 
@@ -159,7 +161,7 @@ def test_a_damaged_wacz_ends_no_import(tmp_path: Path) -> None:
         odd(tmp_path / "6.wacz", old=local, new=b"PK\0\0\0\0"),
         wacz(tmp_path / "7.wacz", {"archive/1.warc.gz": record("good")}),
     ]
-    said = imported(tmp_path / "c", *given)
+    said = imported(tmp_path / "c", *given, code=3)
     assert urls(tmp_path / "c") == ["http://a.test/good"]
     problems: dict[str, str] = {}
     for trouble in said["troubles"]:
@@ -335,3 +337,26 @@ def test_a_file_of_descriptions_only_is_no_mistake(tmp_path: Path) -> None:
     said = imported(tmp_path / "c", tmp_path / "a.warc.gz")
     assert (said["records"], said["rounds"], said["skipped"], said["troubles"]) == (1, 0, {"warcinfo": 1}, [])
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize("form", ["compressed", "plain"])
+def test_a_file_that_is_cut_anywhere_in_its_last_record_is_told_with_the_byte(tmp_path: Path, form: str) -> None:
+    """A copy that ended early: in the head of a record, its body or the first bytes of a member."""
+    records = [record(name, "<title>Page</title>" + "x" * 300) for name in "abc"]
+    records = records if form == "compressed" else list(map(gzip.decompress, records))
+    whole, last = b"".join(records[:2]), records[2]
+    for cut in range(1, len(last) - 4, 7):
+        (tmp_path / "a.warc").write_bytes(whole + last[:cut])
+        (source,), _ = sources_of(str(tmp_path / "a.warc"))
+        found = list(read_records(source))
+        assert any(isinstance(each, Trouble) and each.offset >= len(records[0]) for each in found), cut
+    (tmp_path / "a.warc").write_bytes(whole + last[:30])
+    said = imported(tmp_path / "crawl", tmp_path / "a.warc", code=3)
+    assert (said["visits"], [trouble["offset"] >= len(records[0]) for trouble in said["troubles"]][:1]) == (2, [True])
+
+
+def test_an_archive_in_the_place_of_the_directory_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "site.wacz").write_bytes(record("a"))
+    code, line = failure("import", "warc", tmp_path / "site.wacz", tmp_path / "new")
+    expected = f"{tmp_path}/site.wacz is an archive, and the crawl directory comes first: "
+    assert (code, line) == (2, f"{expected}beamtrawl import warc {tmp_path}/new {tmp_path}/site.wacz")

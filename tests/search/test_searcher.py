@@ -209,9 +209,10 @@ def test_an_index_that_is_opened_again_shares_the_segments_that_stay(tmp_path):
 @pytest.mark.parametrize("damage", [lambda file: file.unlink(), lambda file: file.write_bytes(b"PAR1")])
 def test_a_damaged_segment_is_named(tmp_path, damage):
     crawl = indexed(tmp_path, [{"url": "http://a.test/", "text": "word"}])
-    damage(tmp_path / "index" / "round=000001" / "shard-0" / DOCS)
+    damage(tmp_path / "index" / "round=000001" / "shard-0000-0000000000000000" / DOCS)
     with pytest.raises(
-        CrawlDirError, match=r"^index/round=000001/shard-0/docs.parquet cannot be read: .*--rebuild-index"
+        CrawlDirError,
+        match=r"^index/round=000001/shard-0000-0000000000000000/docs.parquet cannot be read: .*--rebuild-index",
     ):
         Index.open(crawl)
 
@@ -226,13 +227,13 @@ def test_a_damaged_segment_is_named(tmp_path, damage):
 )
 def test_a_segment_of_another_version_is_named(tmp_path, version, reason):
     crawl = indexed(tmp_path, [{"url": "http://a.test/", "text": "word"}])
-    file = tmp_path / "index" / "round=000001" / "shard-0" / DOCS
+    file = tmp_path / "index" / "round=000001" / "shard-0000-0000000000000000" / DOCS
     table = pq.read_table(file).replace_schema_metadata(version and {VERSION_KEY: version})
     pq.write_table(table, file)
     with pytest.raises(CrawlDirError) as told:
         Index.open(crawl)
     reason = reason.replace("DIR", crawl.root)
-    assert str(told.value) == f"index/round=000001/shard-0/docs.parquet cannot be used: {reason}"
+    assert str(told.value) == f"index/round=000001/shard-0000-0000000000000000/docs.parquet cannot be used: {reason}"
 
 
 @pytest.mark.parametrize("module", [beginnings, postings, shorter, snippets, title_endings])

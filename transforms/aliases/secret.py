@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 
-from ..directory.crawl_dir import CrawlDir
+from ..directory.crawl_dir import CrawlDir, CrawlDirError
 from ..files import filesystem
 
 NAME = "secret"
@@ -20,7 +20,10 @@ def crawl_secret(crawl: CrawlDir) -> bytes:
     if not crawl.exists(NAME):
         path, text = crawl.path(NAME), secrets.token_hex(_BYTES)
         filesystem.store_of(path).write_new(path, text.encode(), mode=0o600)
-    return bytes.fromhex(crawl.read_text(NAME))
+    try:
+        return bytes.fromhex(crawl.read_text(NAME))
+    except ValueError as error:
+        raise CrawlDirError(f"{crawl.path(NAME)} is not the secret of this crawl; move it elsewhere") from error
 
 
 def name_key(crawl: CrawlDir) -> bytes:

@@ -108,8 +108,8 @@ class LocalDisk(Store):
         os.link(source, target)
 
     def remove(self, path: str) -> None:
-        """Removes a file, or a folder with its contents."""
-        shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+        """Removes a file; never a folder, which may hold files of others."""
+        os.remove(path)
 
     def delete(self, paths: Iterable[str]) -> None:
         failed = None

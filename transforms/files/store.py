@@ -120,7 +120,7 @@ class Store(Protocol):
         return {}
 
     def delete(self, paths: Iterable[str]) -> None:
-        """Removes files, and local folders with their contents. OSError if one remains; the others are removed.
+        """Removes files, never folders. OSError if one remains; the others are removed.
 
         A missing file is an OSError, too; not on object stores.
         """
