@@ -7,18 +7,20 @@ A sitemap may name pages of its own host, and of hosts whose robots.txt names th
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import apache_beam as beam
 import pyarrow as pa
 from apache_beam.pvalue import TaggedOutput
 
 from ..exchange.batch_schemas import CANDIDATES, CandidateRow, Rejection
-from ..exchange.functions import Output, StageFn
+from ..exchange.partitions import tagged
 from ..outcomes import Outcome
 from ..parsing.crawl_scope import CrawlScope
 from ..rights import reservations
 from ..settings import Sitemaps
+from ..tables.batches import Batch, split
 from ..tables.bloom import shard
 from ..tables.other_visits import visits_without_page
 from ..tables.schemas import ROBOTS, RobotsRow, VisitRow
@@ -188,23 +190,15 @@ def count_entries(root: str, files: Iterable[TableFile], max_urls: int) -> int:
     return sum(min(max_urls, visit["body_bytes"] // _ENTRY_BYTES) for visit in visits)
 
 
-class FollowFn(StageFn):
-    """Finds the pages named by the robots.txt files and the sitemaps of a round.
+class Followed(NamedTuple):
+    """What the robots.txt files and sitemaps of a round name."""
 
-    Takes ("robots" or "visits", path) of a file that the round has fetched.
-    """
+    candidates: "beam.PCollection[Batch]"  # CANDIDATES by url_key
+    rejections: "beam.PCollection[tuple[int, list[Rejection]]]"  # by shard of the host
 
-    candidates = Output(CANDIDATES, key="url_key")
-    rejections = Output(list[Rejection])  # by shard of the host
 
-    def __init__(
-        self,
-        scope: CrawlScope,
-        sitemaps: Sitemaps,
-        tdmrep: bool,
-        shards: int,
-        partitions: int,
-    ) -> None:
+class _FollowFn(beam.DoFn):
+    def __init__(self, scope: CrawlScope, sitemaps: Sitemaps, tdmrep: bool, shards: int, partitions: int) -> None:
         self._scope, self._root, self._sitemaps, self._tdmrep = scope, scope.root, sitemaps, tdmrep
         self._shards, self._partitions = shards, partitions
 
@@ -212,14 +206,13 @@ class FollowFn(StageFn):
         self._filter = self._scope.url_filter()
 
     def process(self, file: tuple[str, str]) -> Iterator[TaggedOutput]:
-        table, path = file
-        for links in self._links(table, path):
+        for links in self._links(*file):
             candidates = pa.Table.from_pylist(links.candidates, schema=CANDIDATES)
-            yield from self.candidates.split(candidates, self._partitions)
+            yield from tagged("candidates", split(candidates, "url_key", self._partitions))
             for (reason, url), count in links.rejected.items():
                 if count:
                     rejection = ((reason, host(url)), (count, [url]))
-                    yield self.rejections.at(shard(host(url), self._shards), [rejection])
+                    yield TaggedOutput("rejections", (shard(host(url), self._shards), [rejection]))
 
     def _links(self, table: str, path: str) -> Iterator[SitemapLinks]:
         if table == "robots":
@@ -228,3 +221,23 @@ class FollowFn(StageFn):
         else:
             for visit in visits_without_page(path, self._root):
                 yield from_visit(visit, self._filter, self._sitemaps)
+
+
+class FollowSitemaps(beam.PTransform):
+    """Finds the pages named by the robots.txt files and the sitemaps of a round, in files of these tables."""
+
+    def __init__(
+        self,
+        scope: CrawlScope,
+        sitemaps: Sitemaps,
+        tdmrep: bool,
+        files: Sequence[tuple[str, str]],
+        shards: int,
+        partitions: int,
+    ) -> None:
+        super().__init__()
+        self._fn, self._files = _FollowFn(scope, sitemaps, tdmrep, shards, partitions), files
+
+    def expand(self, pipeline: beam.Pipeline) -> Followed:
+        files = pipeline | "Files" >> beam.Create(self._files)
+        return Followed(*(files | "Follow" >> beam.ParDo(self._fn).with_outputs(*Followed._fields)))
