@@ -28,6 +28,7 @@ from ..transforms.aliases.learn import (
 from ..transforms.aliases.learned_rules import KnownRules
 from ..transforms.documents.external import AdmitExternal
 from ..transforms.documents.finish_pages import Finished, FinishFn, FinishPages
+from ..transforms.documents.found_links import permitted
 from ..transforms.documents.parse_visits import Parsed, ParseFn, ParseVisits, Taken
 from ..transforms.documents.rejections import WriteRejections
 from ..transforms.duplicates.exact import JudgeContents, Judged
@@ -52,7 +53,7 @@ from ..transforms.observers.registry import open_observers
 from ..transforms.politeness.add_host_turns import AddHostTurns
 from ..transforms.sitemaps.follow import FollowSitemaps
 from ..transforms.tables.schemas import DIGESTS, URLS
-from ..transforms.traps.watch_yields import JudgeTemplates, TrapFiles, Watched, WatchFn, permitted
+from ..transforms.traps.watch_yields import JudgeTemplates, TrapFiles, Watched, WatchFn
 from .update_step import STAGES, UpdateStep
 
 __all__ = ["STAGES", "UpdateStep", "build"]

@@ -217,7 +217,7 @@ class _JudgeFn(StageFn):
         super().__init__(progress)
         self._root, self._round, self._known = root, round_, known
 
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+    def process(self, partition: Partition) -> "Iterator[TaggedOutput]":
         rows = from_ipc(partition[1]["members"], _MEMBERS).to_pylist()
         judged = list(judge_members(rows, self._known, self._round))
         yield from tagged("judged", judged)
@@ -243,7 +243,7 @@ class LearnAliases(beam.PTransform):
         self._members, self._suggested = _MembersFn(known, partitions), suggested
         self._judge = _JudgeFn(root, round_, known, progress)
 
-    def expand(self, contents: "beam.PCollection[Batch]") -> Learned:
+    def expand(self, contents: "beam.PCollection[Batch]") -> "Learned":
         found = contents | "Members" >> beam.ParDo(self._members, beam.pvalue.AsList(self._suggested))
         by_origin = {"members": found} | "ByOrigin" >> beam.CoGroupByKey()
         return Learned(*(by_origin | "Judge" >> beam.ParDo(self._judge).with_outputs(*Learned._fields)))
@@ -297,7 +297,7 @@ class _FreeFn(beam.DoFn):
         self._root, self._partitions = root, partitions
         self._in_force = RulesInForce(known)
 
-    def process(self, path: str, judged: list[Row]) -> Iterator[TaggedOutput]:
+    def process(self, path: str, judged: list[Row]) -> "Iterator[TaggedOutput]":
         for rows in freed_rows(path, self._in_force.after(judged), self._root):
             yield from tagged("candidates", split(_as_candidates(rows), "url_key", self._partitions))
             yield from tagged("held", split(rows, "url_key", self._partitions))
@@ -310,7 +310,7 @@ class FreeAliases(beam.PTransform):
         super().__init__()
         self._fn, self._judged = _FreeFn(root, known, partitions), judged
 
-    def expand(self, paths: "beam.PCollection[str]") -> Freed:
+    def expand(self, paths: "beam.PCollection[str]") -> "Freed":
         free = beam.ParDo(self._fn, beam.pvalue.AsList(self._judged))
         return Freed(*(paths | "Free" >> free.with_outputs(*Freed._fields)))
 

@@ -128,7 +128,7 @@ class _AdmitFn(beam.DoFn):
     def __init__(self, root: str, round_: int, paths: Sequence[str], most: int, partitions: int) -> None:
         self._root, self._round, self._paths, self._most, self._partitions = root, round_, paths, most, partitions
 
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+    def process(self, partition: Partition) -> "Iterator[TaggedOutput]":
         room = Known.read(self._root, self._paths, self._most).room
         added = admitted(map(read_ipc, partition[1]["found"]), room)
         candidates = pa.Table.from_pylist(added, schema=CANDIDATES)
@@ -144,6 +144,6 @@ class AdmitExternal(beam.PTransform):
         super().__init__()
         self._fn = _AdmitFn(root, round_, paths, most, partitions)
 
-    def expand(self, found: "beam.PCollection[Batch]") -> Admitted:
+    def expand(self, found: "beam.PCollection[Batch]") -> "Admitted":
         together = {"found": found | "InOnePlace" >> beam.Map(in_one_place)} | "Together" >> beam.CoGroupByKey()
         return Admitted(*(together | "Admit" >> beam.ParDo(self._fn).with_outputs(*Admitted._fields)))

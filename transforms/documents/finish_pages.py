@@ -207,7 +207,7 @@ class FinishFn(StageFn):
         self._root, self._round, self._partitions, self._scorers = root, round_, partitions, scorers
         self._korean_morphemes, self._index_scope, self._text = korean_morphemes, index_scope, segment_text
 
-    def process(self, partition: Partition, dead: Iterable[bytes]) -> Iterator[TaggedOutput]:
+    def process(self, partition: Partition, dead: Iterable[bytes]) -> "Iterator[TaggedOutput]":
         number, sides = partition
         pages = ShardPages(sides["pages"])
         facts = mark_duplicates(pages.facts, from_ipc(sides["duplicates"], DUPLICATES))
@@ -223,7 +223,7 @@ class FinishFn(StageFn):
         for writer in writers.values():
             yield from tagged("files", closed(writer))
 
-    def _links(self, pages: pa.Table, number: int, writers: Mapping[str, TableWriter]) -> Iterator[TaggedOutput]:
+    def _links(self, pages: pa.Table, number: int, writers: Mapping[str, TableWriter]) -> "Iterator[TaggedOutput]":
         """Write some pages and their links; yield what their links lead to."""
         links = flatten_links(pages)
         documents = conform(pages.filter(pages["is_document"]), DOCUMENTS)
@@ -236,7 +236,7 @@ class FinishFn(StageFn):
         candidates = candidates_of(links, load_scorers(self._scorers))
         yield from tagged("candidates", split(candidates, "url_key", self._partitions))
 
-    def _index(self, pages: pa.Table, number: int) -> Iterator[TaggedOutput]:
+    def _index(self, pages: pa.Table, number: int) -> "Iterator[TaggedOutput]":
         """Index some pages; yield what the index removes and the files."""
         removals = removals_of_pages(pages, self._index_scope)
         yield from tagged("removals", split(removals, "url_key", self._partitions))
@@ -259,7 +259,7 @@ class FinishPages(beam.PTransform):
         super().__init__()
         self._finish, self._dead = finish, beam.pvalue.AsList(dead)
 
-    def expand(self, found: "dict[str, beam.PCollection[Batch]]") -> Finished:
+    def expand(self, found: "dict[str, beam.PCollection[Batch]]") -> "Finished":
         by_shard = found | "ByShard" >> beam.CoGroupByKey()
         finish = beam.ParDo(self._finish, self._dead)
         return Finished(*(by_shard | "Finish" >> finish.with_outputs(*Finished._fields)))

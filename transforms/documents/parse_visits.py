@@ -229,7 +229,7 @@ class ParseFn(StageFn):
         self._filter = self._scope.url_filter()
         self._known = Known.read(self._root, *self._taken.external) if self._taken.external else None
 
-    def process(self, row_group: tuple[str, int]) -> Iterator[TaggedOutput]:
+    def process(self, row_group: tuple[str, int]) -> "Iterator[TaggedOutput]":
         link_kinds = FOLLOWED_KINDS | kinds_of(self._kinds).link_kinds
         rules = page_rules(self._taken.extract, self._taken.main)
         path, group = row_group
@@ -273,7 +273,7 @@ class ParseFn(StageFn):
             yield from self._pages(table)
             release_freed(table.nbytes)
 
-    def _facts(self, facts: pa.Table) -> Iterator[TaggedOutput]:
+    def _facts(self, facts: pa.Table) -> "Iterator[TaggedOutput]":
         yield from tagged("facts", split(facts, "url_key", self._partitions))
         yield from tagged("dead", dead_keys(facts))
         released = released_contents(facts)
@@ -285,7 +285,7 @@ class ParseFn(StageFn):
             gone.setdefault(shard(row["host"], self._shards), []).append(row)
         yield from tagged("gone", gone.items())
 
-    def _requisites(self, found: Requisites) -> Iterator[TaggedOutput]:
+    def _requisites(self, found: Requisites) -> "Iterator[TaggedOutput]":
         candidates = pa.Table.from_pylist(found.candidates, schema=CANDIDATES)
         yield from tagged("requisites", split(candidates, "url_key", self._partitions))
         for (reason, url), count in found.rejected.items():
@@ -293,10 +293,10 @@ class ParseFn(StageFn):
             rejection = ((reason, host), (count, [url]))
             yield TaggedOutput("rejections", (shard(host, self._shards), [rejection]))
 
-    def _by_shard(self, tag: str, table: pa.Table) -> Iterator[TaggedOutput]:
+    def _by_shard(self, tag: str, table: pa.Table) -> "Iterator[TaggedOutput]":
         yield from tagged(tag, batches_by(table, shards(table["host"], self._shards)))
 
-    def _pages(self, table: pa.Table) -> Iterator[TaggedOutput]:
+    def _pages(self, table: pa.Table) -> "Iterator[TaggedOutput]":
         numbers = shards(table["host"], self._shards)
         yield from tagged("pages", batches_by(table, numbers))
         yields = pc.and_(pc.is_valid(table["canonical_url"]), pc.is_null(table["canonical_ignored"]))
@@ -336,7 +336,7 @@ class ParseVisits(beam.PTransform):
         super().__init__()
         self._root, self._paths, self._parse = root, paths, parse
 
-    def expand(self, pipeline: beam.Pipeline) -> Parsed:
+    def expand(self, pipeline: beam.Pipeline) -> "Parsed":
         groups = (
             pipeline
             | "Files" >> beam.Create(self._paths)

@@ -157,7 +157,7 @@ class JudgeFn(StageFn):
         super().__init__(progress)
         self._root, self._round = root, round_
 
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+    def process(self, partition: Partition) -> "Iterator[TaggedOutput]":
         sides = partition[1]
         schemas = {"new": CONTENTS, "earlier": DIGESTS, "released": RELEASED}
         judged = judge_contents(*(from_ipc(sides[name], schema).to_pylist() for name, schema in schemas.items()))
@@ -184,6 +184,6 @@ class JudgeContents(beam.PTransform):
         super().__init__()
         self._fn = JudgeFn(root, round_, progress)
 
-    def expand(self, contents: "dict[str, beam.PCollection[Batch]]") -> Judged:
+    def expand(self, contents: "dict[str, beam.PCollection[Batch]]") -> "Judged":
         by_digest = contents | "ByDigest" >> beam.CoGroupByKey()
         return Judged(*(by_digest | "Judge" >> beam.ParDo(self._fn).with_outputs(*Judged._fields)))

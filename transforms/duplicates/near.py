@@ -86,7 +86,7 @@ class DecideFn(StageFn):
         self._root, self._paths = root, paths
         self._round, self._similarity, self._count = round_, similarity, count
 
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+    def process(self, partition: Partition) -> "Iterator[TaggedOutput]":
         sides = partition[1]
         pairs = from_ipc(sides["pairs"], PAIRS)
         duplicates = set(from_ipc(sides["duplicates"], DUPLICATES)["url_key"].to_pylist())
@@ -121,7 +121,7 @@ class FindNearDuplicates(beam.PTransform):
         super().__init__()
         self._pair, self._decide = pair, decide
 
-    def expand(self, found: "dict[str, beam.PCollection]") -> Decided:
+    def expand(self, found: "dict[str, beam.PCollection]") -> "Decided":
         by_band = {name: found[name] for name in ("new", "earlier")} | "ByBand" >> beam.CoGroupByKey()
         sides = {
             "pairs": by_band | "FindPairs" >> beam.ParDo(self._pair),

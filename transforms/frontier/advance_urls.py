@@ -99,7 +99,7 @@ class AdvanceFn(StageFn):
         self._shards, self._in_force, self._plan = shards, RulesInForce(known), plan
         self._known, self._secret, self._max_depth = known, secret, max_depth
 
-    def process(self, partition: Partition, judged: list[Row], trapped: list[tuple]) -> Iterator[TaggedOutput]:
+    def process(self, partition: Partition, judged: list[Row], trapped: list[tuple]) -> "Iterator[TaggedOutput]":
         tables = {name: from_ipc(partition[1][name], schema) for name, schema in _SIDES.items()}
         tables["candidates"] = tables.pop("found")
         rules, holds = self._in_force.after(judged).rules, Holds(trapped, compile_allow_list(self._traps.allow))
@@ -169,7 +169,7 @@ class AdvanceUrls(beam.PTransform):
         self._advance, self._by_class = advance, by_class
         self._judged, self._trapped = beam.pvalue.AsList(judged), beam.pvalue.AsList(trapped)
 
-    def expand(self, found: "dict[str, beam.PCollection[Batch]]") -> Advanced:
+    def expand(self, found: "dict[str, beam.PCollection[Batch]]") -> "Advanced":
         by_url = {
             name: rows | f"ByClass{name.title()}" >> beam.ParDo(self._by_class, self._judged)
             for name, rows in found.items()
@@ -332,7 +332,7 @@ class ScanTrappedFn(StageFn):
         self._root, self._partitions, self._traps = root, partitions, traps
         self._left = Left(root, left)
 
-    def process(self, path: str, trapped: list[tuple]) -> Iterator[TaggedOutput]:
+    def process(self, path: str, trapped: list[tuple]) -> "Iterator[TaggedOutput]":
         holds = Holds(trapped, compile_allow_list(self._traps.allow))
         if not holds:
             return
@@ -366,6 +366,6 @@ class ScanTrapped(beam.PTransform):
         super().__init__()
         self._paths, self._scan, self._trapped = waiting.frontier, scan, beam.pvalue.AsList(trapped)
 
-    def expand(self, pipeline: beam.Pipeline) -> Scanned:
+    def expand(self, pipeline: beam.Pipeline) -> "Scanned":
         paths = pipeline | "FrontierFiles" >> beam.Create(self._paths)
         return Scanned(*(paths | "Scan" >> beam.ParDo(self._scan, self._trapped).with_outputs(*Scanned._fields)))

@@ -20,7 +20,7 @@ class _ReadTurnsFn(beam.DoFn):
     def __init__(self, root: str, shards: int) -> None:
         self._root, self._shards = root, shards
 
-    def process(self, path: str) -> Iterator[Batch | TaggedOutput]:
+    def process(self, path: str) -> "Iterator[Batch | TaggedOutput]":
         turns = read_table(self._root, [path], HOSTS)
         yield from by_host(turns, self._shards)
         yield from tagged("hosts", turns["host"].unique().to_pylist())

@@ -205,7 +205,7 @@ class _FollowFn(beam.DoFn):
     def setup(self) -> None:
         self._filter = self._scope.url_filter()
 
-    def process(self, file: tuple[str, str]) -> Iterator[TaggedOutput]:
+    def process(self, file: tuple[str, str]) -> "Iterator[TaggedOutput]":
         for links in self._links(*file):
             candidates = pa.Table.from_pylist(links.candidates, schema=CANDIDATES)
             yield from tagged("candidates", split(candidates, "url_key", self._partitions))
@@ -238,6 +238,6 @@ class FollowSitemaps(beam.PTransform):
         super().__init__()
         self._fn, self._files = _FollowFn(scope, sitemaps, tdmrep, shards, partitions), files
 
-    def expand(self, pipeline: beam.Pipeline) -> Followed:
+    def expand(self, pipeline: beam.Pipeline) -> "Followed":
         files = pipeline | "Files" >> beam.Create(self._files)
         return Followed(*(files | "Follow" >> beam.ParDo(self._fn).with_outputs(*Followed._fields)))

@@ -10,13 +10,12 @@ from apache_beam.pvalue import TaggedOutput
 
 from ..duplicates.clusters import VERDICTS
 from ..duplicates.exact import DUPLICATES
-from ..exchange.batch_schemas import CANDIDATES, STALE, YIELDS, CandidateRow
+from ..exchange.batch_schemas import STALE, YIELDS, CandidateRow
 from ..exchange.partitions import Partition, StageFn, tagged
 from ..exchange.semi_join import CollectHosts
 from ..exchange.writers import closed
-from ..parsing.crawl_scope import CrawlScope
 from ..settings import Traps
-from ..tables.batches import Batch, by_host, from_ipc, read_ipc, split, to_ipc
+from ..tables.batches import Batch, by_host, from_ipc, read_ipc, to_ipc
 from ..tables.key_scan import Wanted, matching_rows
 from ..tables.schemas import TRAP_QUEUES, TRAP_SAMPLES, TRAPS, Row
 from ..tables.table_files import TableFile, TableWriter, open_parquet, read_table, statistics
@@ -35,7 +34,7 @@ class WatchFn(StageFn):
         super().__init__()
         self._root, self._round, self._allow, self._key = root, round_, settings.allow, key
 
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+    def process(self, partition: Partition) -> "Iterator[TaggedOutput]":
         number, sides = partition
         is_allowed = compile_allow_list(self._allow)
         copies = _originals(from_ipc(sides["duplicates"], DUPLICATES), "duplicate_of")
@@ -116,13 +115,6 @@ def hosts_of(batch: Batch) -> Iterator[str]:
     yield from read_ipc(batch[1], ["host"])["host"].unique().to_pylist()
 
 
-def permitted(probes: Iterable[CandidateRow], scope: CrawlScope, partitions: int) -> Iterator[Batch]:
-    """CANDIDATES of the URLs that cannot exist, as far as the scope of the crawl permits them."""
-    url_filter = scope.url_filter()
-    rows = [row for row in probes if url_filter.reject(row["url"], row["depth"], 0) is None]
-    return split(pa.Table.from_pylist(rows, schema=CANDIDATES), "url_key", partitions)
-
-
 class Watched(NamedTuple):
     """The templates of a round's hosts, judged."""
 
@@ -150,7 +142,7 @@ class JudgeTemplates(beam.PTransform):
         super().__init__()
         self._root, self._files, self._shards, self._watch = root, files, shards, watch
 
-    def expand(self, found: "dict[str, beam.PCollection[Batch]]") -> Watched:
+    def expand(self, found: "dict[str, beam.PCollection[Batch]]") -> "Watched":
         pipeline, root, shards = found["yields"].pipeline, self._root, self._shards
         paths = {
             name: pipeline | f"Files{name.title()}" >> beam.Create(some) for name, some in self._files._asdict().items()
