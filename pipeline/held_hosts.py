@@ -7,7 +7,15 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..transforms.politeness.backoff import REFUSED, SILENT, STATE_COLUMNS, patience, ready_at, without_refusal
+from ..transforms.politeness.backoff import (
+    REFUSED,
+    SILENT,
+    STATE_COLUMNS,
+    by_name,
+    patience,
+    ready_at,
+    without_refusal,
+)
 from ..transforms.politeness.host_stats import newest_rows
 from ..transforms.settings import Politeness
 from ..transforms.tables.key_scan import Wanted, matching_rows
@@ -21,6 +29,7 @@ class Held(NamedTuple):
     """Hosts that may not be requested yet."""
 
     until: dict[str, datetime]
+    names: dict[str, datetime]  # those without a port that may not be requested on any, as a host of theirs has said
     not_due: frozenset[str]  # those that a round does not wait for
     failing: frozenset[str]  # those whose last request failed
     refused: int  # hosts whose addresses were refused
@@ -46,8 +55,10 @@ def held_hosts(
     rows = {host: without_refusal(row, other_rounds) for host, row in latest.items()}
     times = {host: ready_at(row, politeness) for host, row in rows.items()}
     until = {host: time for host, time in times.items() if time and time > now}
+    names = {name: time for name, time in by_name(rows.values(), politeness).items() if time > now}
     return Held(
         until,
+        names,
         frozenset(h for h, t in until.items() if (t - now).total_seconds() > patience(rows[h]["held_by"], politeness)),
         frozenset(host for host in until if rows[host]["failures_in_row"]),
         sum(rows[host]["held_by"] == REFUSED for host in until),

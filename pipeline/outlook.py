@@ -54,7 +54,7 @@ def look(
     blocks = read_blocks(crawl)
     closed = NotRequested(blocks, excluded, only_external)
     batches = read_waiting(crawl.root, Waiting.of(manifests), ["host", "due_at", *closed.columns])
-    coming = next_round(map(closed.without, batches), held.until, held.silent, now, LONGEST_WAIT)
+    coming = next_round(map(closed.without, batches), held.until, held.silent, now, LONGEST_WAIT, held.names)
     if leftovers.files:
         coming = NextRound(now, now)
     planned_at = DuePages.of(crawl.root, manifests).first() if settings.recrawl.per_day else None
