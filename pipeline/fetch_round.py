@@ -66,6 +66,7 @@ def plan_fetch(
         leftovers=situation.leftovers,
         with_external=settings.scope.check_external and not settings.priority.random,
         other_rounds=situation.other_rounds,
+        seen_since=situation.seen_since,
     )
 
 

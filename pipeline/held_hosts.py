@@ -14,6 +14,7 @@ from ..transforms.politeness.backoff import (
     by_name,
     patience,
     ready_at,
+    settled,
     without_refusal,
 )
 from ..transforms.politeness.host_stats import newest_rows
@@ -43,16 +44,19 @@ def held_hosts(
     politeness: Politeness,
     now: datetime,
     other_rounds: Collection[int] = (),
+    seen_since: datetime | None = None,
 ) -> Held:
     """Return the hosts that may not be requested yet, by their newest rows in hosts files and among the promises.
 
-    A refusal in `other_rounds` does not count (`backoff.without_refusal`).
+    A refusal in `other_rounds` does not count (`backoff.without_refusal`). Delays that start in the future start at
+    `seen_since` (default: now).
     """
     waiting = {host for path in paths for host in _may_wait(root, path, politeness, now)}
     wanted = Wanted("host", sorted(waiting | {row["host"] for row in promised}))
     tables = (table for path in paths for table in matching_rows(root, path, HOSTS, wanted, STATE_COLUMNS))
     latest = newest_rows((*(row for table in tables for row in table.to_pylist()), *promised))
-    rows = {host: without_refusal(row, other_rounds) for host, row in latest.items()}
+    start = seen_since or now
+    rows = {host: without_refusal(settled(row, now, start), other_rounds) for host, row in latest.items()}
     times = {host: ready_at(row, politeness) for host, row in rows.items()}
     until = {host: time for host, time in times.items() if time and time > now}
     names = {name: time for name, time in by_name(rows.values(), politeness).items() if time > now}

@@ -4,10 +4,11 @@ The command line and the Python API both start crawls here; they differ in the o
 in their output (`Observer`).
 """
 
+import contextlib
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 
 from ...pipeline import control
 from ...pipeline.attempt import Engine
+from ...pipeline.compaction.garbage import garbage_bytes
 from ...pipeline.control import End, StopSignal
 from ...pipeline.crawl import run_crawl
 from ...pipeline.rank import has_lost_ranks, has_unranked_links, rank
@@ -22,6 +24,7 @@ from ...pipeline.seeds import Added, Seed, add_seeds, decode_lines, parse_seeds
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import has_lost_settings, last_settings, stored_settings
 from ...transforms.directory.reserve import keep_reserve
+from ...transforms.errors import MAKE_ROOM
 from ...transforms.frontier.scorers import load_scorers
 from ...transforms.http.address_guard import blocked, literal_loopback
 from ...transforms.http.client import allowed_networks
@@ -37,7 +40,8 @@ from ...transforms.signatures.signer import signer_of
 from ...transforms.tables.sitemap_terms import SITEMAP
 from ...transforms.urls.filter_plugins import load_filters
 from ..process.lock import Lock
-from ..terminal.errors import StartError
+from ..terminal.errors import Failure, StartError
+from ..terminal.units import size as bytes_size
 
 SETTINGS = {
     "max_pages": "limits.max_pages",
@@ -223,10 +227,24 @@ def run(
         keep_reserve(claimed)
         if seeds:
             observer.seeds_added(add_seeds(claimed, seeds, settings_digest(settings), datetime.now(UTC)))
-        end = run_crawl(claimed, settings, engine, observer, stop, rounds)
+        with naming_garbage(claimed):
+            end = run_crawl(claimed, settings, engine, observer, stop, rounds)
         if not stop.is_set():
             rank_after_crawl(claimed, settings.ranking, engine, observer)
     return end
+
+
+@contextlib.contextmanager
+def naming_garbage(directory: CrawlDir) -> Iterator[None]:
+    """Add to the line of a full disk how much `beamtrawl clean` would free, if that is anything."""
+    try:
+        yield
+    except Exception as error:
+        line = str(error)
+        if MAKE_ROOM not in line or "\n" in line or not (size := garbage_bytes(directory, datetime.now(UTC))):
+            raise
+        clean = f"{MAKE_ROOM} (beamtrawl clean {directory.root} frees {bytes_size(size)} of failed attempts)"
+        raise Failure(line.replace(MAKE_ROOM, clean)) from error
 
 
 def _not_stored(settings: Settings, stored: Settings) -> list[str]:
@@ -249,4 +267,5 @@ def rank_after_crawl(directory: CrawlDir, ranking: Ranking, engine: Engine, obse
         observer.step_committed(rank(directory, engine, ranking.max_links, now, observer.warn))
     except Exception as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        observer.warn(f"the links could not be ranked: {reason}; try again with: beamtrawl rank {directory.root}")
+        again = "" if "run the command again" in reason else f"; try again with: beamtrawl rank {directory.root}"
+        observer.warn(f"the links could not be ranked: {reason}{again}")

@@ -30,6 +30,8 @@ REFUSED = "refused"
 SILENT = frozenset({"dead", "dns", REFUSED, "robots"})
 """The reasons for the long delays of hosts of which nothing was heard."""
 
+_LONGEST = timedelta(days=1)  # `politeness.longest_backoff`, by default
+
 _MOST_DOUBLINGS = 40  # exceeds every maximum wait without float overflow
 
 
@@ -166,6 +168,20 @@ def ready_at(row: HostRow | None, politeness: Politeness) -> datetime | None:
     answered = row["last_fetched_at"]
     moments = (row["not_before"], answered and answered + timedelta(seconds=politeness.delay))
     return max((moment for moment in moments if moment), default=None)
+
+
+def settled(row: HostRow, now: datetime, seen_since: datetime) -> HostRow:
+    """Return a row of table hosts whose delay starts at `seen_since` at the latest if it starts in the future.
+
+    It lasts as long as before; a delay without a start, at most a day from then on.
+    """
+    start, end = row["last_fetched_at"], row["not_before"]
+    if start and start > now:
+        end = end and seen_since + max(end - start, timedelta())
+        return cast(HostRow, {**row, "last_fetched_at": seen_since, "not_before": end})
+    if not start and end and end > (latest := now + _LONGEST):
+        return cast(HostRow, {**row, "not_before": min(end, seen_since + (latest - now))})
+    return row
 
 
 def name_ready_at(row: HostRow, politeness: Politeness) -> datetime | None:
