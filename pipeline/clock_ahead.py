@@ -46,6 +46,6 @@ def note_ahead(crawl: CrawlDir, manifests: Sequence[Manifest], now: datetime) ->
 def in_words(step: Manifest, now: datetime) -> str:
     """Say which step lies in the future, and what that means."""
     return (
-        f"step {step.name} ended at {moment(step.ended_at):%Y-%m-%d %H:%M:%S} UTC, and it is {now:%Y-%m-%d %H:%M:%S}: the"
-        " clock was ahead then, or is behind now; pauses of hosts last as long as they were to, from now on"
+        f"step {step.name} ended at {moment(step.ended_at):%Y-%m-%d %H:%M:%S} UTC, and it is {now:%Y-%m-%d %H:%M:%S}:"
+        " the clock was ahead then, or is behind now; pauses of hosts last as long as they were to, from now on"
     )

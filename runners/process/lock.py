@@ -63,6 +63,7 @@ class Lock:
                 raise LockedError(
                     f"{self._directory.root} was taken by another process just now; wait for it, or stop it"
                 )
+        self._store.keep(self._directory.root)
         self._thread.start()
         return self._directory.claimed(self._claim)
 

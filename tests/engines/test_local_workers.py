@@ -210,9 +210,12 @@ def test_a_worker_that_cannot_start_a_thread_ends_the_step_with_one_line(capfd: 
 def test_a_worker_that_says_no_more_ends_the_step() -> None:
     server = ForkServer()
     options = PipelineOptions(["--direct_num_workers=2"])
-    with LocalWorkers(server, ask_every=0.1, most_unanswered=100) as workers, pytest.raises(Exception, match="told"):
-        with beam.Pipeline(runner=Runner(workers.environment), options=options) as pipeline:
-            failing("stop")(pipeline)
+    with (
+        LocalWorkers(server, ask_every=0.1, most_unanswered=100) as workers,
+        pytest.raises(Exception, match="told"),
+        beam.Pipeline(runner=Runner(workers.environment), options=options) as pipeline,
+    ):
+        failing("stop")(pipeline)
     assert workers.failure == "a worker process has told nothing for 10 s and was ended; the same command goes on"
     server.close()
 
@@ -223,7 +226,8 @@ import resource, threading
 from beamtrawl.runners.process.failed_threads import NO_THREAD, on_failed_thread
 said = []
 with on_failed_thread(said.append):
-    resource.setrlimit(resource.RLIMIT_AS, (1 << 26, 1 << 26))
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used, used))
     try:
         threading.Thread(target=print).start()
     except RuntimeError:

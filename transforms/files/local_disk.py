@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
+from ..errors import DiskError
 from .store import Space, Store, matcher
 
 try:
@@ -59,9 +60,18 @@ class LocalDisk(Store):
         """As `Store.create`, without a buffer."""
         return open(path, "wb", buffering=0, opener=lambda name, flags: os.open(name, flags, mode))
 
+    def __init__(self) -> None:
+        self._kept: set[str] = set()
+
+    def keep(self, folder: str) -> None:
+        if folder not in self._kept and self.exists(folder):
+            self._kept.add(folder)
+
     def make_folders(self, folder: str) -> None:
         missing = []
         while not self.exists(folder):
+            if folder in self._kept:
+                raise DiskError(f"{folder} was moved or removed during this command; run it again with its new place")
             missing.append(folder)
             folder = os.path.dirname(folder)
         for child in reversed(missing):

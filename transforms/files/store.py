@@ -86,6 +86,9 @@ class Store(Protocol):
     def create(self, path: str, mode: int = 0o666) -> BinaryIO:
         """An empty file for writing, which replaces an existing one, in a folder that exists; `mode` as of os.open."""
 
+    def keep(self, folder: str) -> None:
+        """Never make this folder anew in this process, if it exists now: DiskError once it was moved."""
+
     def make_folders(self, folder: str) -> None:
         """Makes the missing ones of a folder and its parents, durably, where there are folders."""
         return
