@@ -5,10 +5,11 @@ import errno
 import os
 import shutil
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from ..errors import DiskError
+from ..errors import CrawlDirError
 from .store import Space, Store, matcher
 
 try:
@@ -27,6 +28,9 @@ _NO_FOLDER_SYNC = {
     errno.EISDIR,
 }
 """Errors that mean that there is nothing to sync, or that the file system cannot sync folders."""
+
+_kept = Counter[str]()
+"""The folders that this process never makes anew (`Store.keep`)."""
 
 _GUARD_SECONDS = 30.0
 _GUARD_INTERVAL = 0.02
@@ -60,18 +64,21 @@ class LocalDisk(Store):
         """As `Store.create`, without a buffer."""
         return open(path, "wb", buffering=0, opener=lambda name, flags: os.open(name, flags, mode))
 
-    def __init__(self) -> None:
-        self._kept: set[str] = set()
-
     def keep(self, folder: str) -> None:
-        if folder not in self._kept and self.exists(folder):
-            self._kept.add(folder)
+        if self.exists(folder):
+            _kept[folder] += 1
+
+    def release(self, folder: str) -> None:
+        if _kept[folder]:
+            _kept[folder] -= 1
 
     def make_folders(self, folder: str) -> None:
         missing = []
         while not self.exists(folder):
-            if folder in self._kept:
-                raise DiskError(f"{folder} was moved or removed during this command; run it again with its new place")
+            if _kept[folder] > 0:
+                raise CrawlDirError(
+                    f"{folder} was moved or removed during this command; run it again with its new place"
+                )
             missing.append(folder)
             folder = os.path.dirname(folder)
         for child in reversed(missing):

@@ -87,7 +87,10 @@ class Store(Protocol):
         """An empty file for writing, which replaces an existing one, in a folder that exists; `mode` as of os.open."""
 
     def keep(self, folder: str) -> None:
-        """Never make this folder anew in this process, if it exists now: DiskError once it was moved."""
+        """Do not make this folder anew in this process until `release`: CrawlDirError once it was moved."""
+
+    def release(self, folder: str) -> None:
+        """End `keep`."""
 
     def make_folders(self, folder: str) -> None:
         """Makes the missing ones of a folder and its parents, durably, where there are folders."""

@@ -11,6 +11,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from ..directory.crawl_dir import CrawlDir
 from ..directory.pieces import NOTHING_LEFT, find_leftovers
+from ..files import filesystem
 from ..http.dns import Names
 from ..robots.lookup import reply_of
 from ..tables.schemas import RobotsRow
@@ -63,6 +64,10 @@ class _VisitFn(beam.DoFn):
         if self._context.deadline is None:
             deadline = datetime.now(UTC) + timedelta(seconds=self._context.limits.round_time)
             self._context = dataclasses.replace(self._context, deadline=deadline)
+        filesystem.store_of(self._context.root).keep(self._context.root)
+
+    def teardown(self) -> None:
+        filesystem.store_of(self._context.root).release(self._context.root)
 
     def start_bundle(self) -> None:
         self._scheduler: HostScheduler | None = None

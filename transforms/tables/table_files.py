@@ -107,7 +107,6 @@ class TableWriter:
         self.schema = TABLES[table]
         self.path = new_path(table, round_, stem)
         self._root = root
-        filesystem.store_of(root).keep(root)
         self._sink: filesystem.Sink | None = None
         self._writer: pq.ParquetWriter | None = None
         self._first: pa.Table | None = None  # a small batch, until there are others or the file ends

@@ -226,7 +226,8 @@ class UrlFilter:
         """The name of the first rule by which a URL is no external target whose status is asked for; None if it is one.
 
         It is one outside the hosts of the scope only, and if the setting is on. The operator's own rules hold: the
-        length, `deny_host`, `exclude`, `port`, and URL filters. The extension, the depth and the shape of the URL do not count.
+        length, `deny_host`, `exclude`, `port`, and URL filters. The extension, the depth and the shape of the URL do
+        not count.
         """
         is_outside = self._rules.get("scope")
         if not (self.scope.check_external and is_outside and is_outside(url)):
