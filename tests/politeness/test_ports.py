@@ -17,7 +17,8 @@ from tests.support import access_log
 from tests.support.crawls import crawl
 from tests.support.scheduled_rounds import Round, due, outcomes, pages, turns
 from tests.support.servers import PAGE, Servers, Wait
-from tests.support.web import Web, html
+from tests.support.simulation import SimulatedTime, SimulatedWeb, run_round
+from tests.support.web import Page, Request, Web, html, plain, slow, status
 
 NAMES = [
     ("a.org", "a.org"),
@@ -149,3 +150,53 @@ def test_forty_ports_of_a_name_are_crawled_at_the_rate_of_one_host(tmp_path) -> 
     assert len(requests) == 24  # a page and a robots.txt each
     shared = access_log.Manners(lambda host: 0.1, group_of=lambda host: "one", shared_delay=0.1, required=())
     assert access_log.violations(requests, shared) == []
+
+
+NUMBERS = range(400)
+
+
+def wide_web() -> dict[str, dict[str, Page]]:
+    """400 names with one to four ports each: a third with a Crawl-delay on one port, a tenth dead, some overloaded."""
+    sites: dict[str, dict[str, Page]] = {}
+    for number in NUMBERS:
+        for port in range(1 + number % 4):
+            host = f"n{number}.test" + (f":{8000 + port}" if port else "")
+            delay = 2 + number % 3 if number % 3 == 0 and port == number % 4 else 0
+            rules = plain("User-agent: *\n" + (f"Crawl-delay: {delay}\n" if delay else "Disallow: /x\n"))
+            pages = {path: slow(0.02 * (number % 9), html(path)) for path in ("/", "/a", "/b")}
+            sites[host] = {"/robots.txt": rules} | pages
+            if number % 10 == 1:
+                sites[host] = {}
+            elif number % 10 == 2 and port == 1:
+                sites[host]["/a"] = status(429, Retry_After="6")
+    return sites
+
+
+def test_a_web_of_400_names_with_several_ports_each_is_asked_as_if_each_were_one_host() -> None:
+    time = SimulatedTime()
+    sites = wide_web()
+    web = SimulatedWeb(sites, time)
+    urls = [web.url(host, path) for host in sites for path in ("/", "/a", "/b")]
+    ends = outcomes(run_round(web, urls, 3600.0, queue_of=host_name, politeness__delay=1.0, politeness__backoff=2.0))
+    assert len(ends) == len(urls)
+    delays = {host: 2 + number % 3 for number in NUMBERS for host in [f"n{number}.test"] if number % 3 == 0}
+    expected = access_log.Manners(
+        lambda host: 1.0,
+        rest_after=lambda troubles: 2.0,
+        group_of=host_name,
+        shared_delay=1.0,
+        required=(),
+        tolerance=1e-6,
+    )
+    assert access_log.violations(web.requests, expected) == []
+    # After all robots.txt files of a name were answered, its largest Crawl-delay holds between all of its ports.
+    asked: dict[str, list[Request]] = {}
+    for request in web.requests:
+        asked.setdefault(host_name(request.host), []).append(request)
+    for name, requests in asked.items():
+        since = max(request.ended for request in requests if request.path == "/robots.txt")
+        later = [request for request in requests if request.started >= since]
+        gaps = [b.started - a.ended for a, b in pairwise(later)]
+        assert not gaps or min(gaps) >= delays.get(name, 1.0) - 1e-6, name
+        closed = [request.ended for request in requests if request.status == 429]
+        assert not [r for r in requests for end in closed if end < r.started < end + 6], name
