@@ -3,12 +3,12 @@
 from datetime import UTC, datetime, timedelta
 
 from ..transforms.blocks.files import read_blocks
+from ..transforms.directory.clock_ahead import note_ahead
 from ..transforms.directory.crawl_dir import CrawlDir, Step, next_step
 from ..transforms.directory.pieces import attempts_prefix
 from ..transforms.settings import Settings
 from .add_revisits import add_revisits
 from .attempt import Engine
-from .clock_ahead import note_ahead
 from .compaction.compact_all import compact_all
 from .compaction.damage import Damage
 from .compaction.garbage import remove_garbage

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from ..transforms.blocks.files import read_blocks
 from ..transforms.blocks.rules import Blocks
+from ..transforms.directory.clock_ahead import seen_since
 from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, paths_of
 from ..transforms.directory.pieces import Leftovers, attempts_prefix, find_leftovers
 from ..transforms.directory.waiting import Waiting, read_waiting, waiting_by_reason
@@ -14,7 +15,6 @@ from ..transforms.frontier.excluded import Excluded, NotRequested
 from ..transforms.frontier.selection import NextRound, next_round
 from ..transforms.politeness.adopted import state_rows
 from ..transforms.settings import Settings, settings_digest
-from .clock_ahead import seen_since
 from .control import End
 from .excluded_urls import count_excluded, excluded_urls
 from .held_hosts import Held, held_hosts

@@ -24,7 +24,6 @@ from ...pipeline.seeds import Added, Seed, add_seeds, decode_lines, parse_seeds
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import has_lost_settings, last_settings, stored_settings
 from ...transforms.directory.reserve import keep_reserve
-from ...transforms.errors import MAKE_ROOM
 from ...transforms.frontier.scorers import load_scorers
 from ...transforms.http.address_guard import blocked, literal_loopback
 from ...transforms.http.client import allowed_networks
@@ -40,7 +39,7 @@ from ...transforms.signatures.signer import signer_of
 from ...transforms.tables.sitemap_terms import SITEMAP
 from ...transforms.urls.filter_plugins import load_filters
 from ..process.lock import Lock
-from ..terminal.errors import Failure, StartError
+from ..terminal.errors import MAKE_ROOM, Failure, StartError
 from ..terminal.units import size as bytes_size
 
 SETTINGS = {

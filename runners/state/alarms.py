@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from ...pipeline.clock_ahead import in_words, step_ahead
+from ...transforms.directory.clock_ahead import in_words, step_ahead
 from ...transforms.directory.manifests import Manifest
 from ...transforms.frontier.url_states import DEAD_HOST
 from ...transforms.outcomes import Outcome

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...pipeline.clock_ahead import seen_since
 from ...pipeline.held_hosts import held_hosts
+from ...transforms.directory.clock_ahead import seen_since
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
 from ...transforms.directory.waiting import Waiting, read_waiting
 from ...transforms.frontier.due_pages import DuePages

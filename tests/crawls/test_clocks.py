@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.pipeline.clock_ahead import note_ahead, seen_since, step_ahead
 from beamtrawl.pipeline.held_hosts import held_hosts
+from beamtrawl.transforms.directory.clock_ahead import note_ahead, seen_since, step_ahead
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 from beamtrawl.transforms.politeness.backoff import settled
 from beamtrawl.transforms.robots.lookup import known_robots

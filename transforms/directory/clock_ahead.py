@@ -8,8 +8,8 @@ import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from ..transforms.directory.crawl_dir import CrawlDir, Manifest
-from ..transforms.directory.manifests import moment
+from .crawl_dir import CrawlDir, Manifest
+from .manifests import moment
 
 TOLERANCE = timedelta(seconds=5)
 """Clocks of machines that are kept right differ by less."""
