@@ -26,7 +26,7 @@ def on_failed_thread(react: Callable[[str], None]) -> Iterator[None]:
                 react(NO_THREAD)
             raise
 
-    threading.Thread.start = start_or_react  # type: ignore[method-assign]
+    threading.Thread.start = start_or_react  # type: ignore[assignment, method-assign]
     try:
         yield
     finally:

@@ -88,9 +88,11 @@ class Store(Protocol):
 
     def keep(self, folder: str) -> None:
         """Do not make this folder anew in this process until `release`: CrawlDirError once it was moved."""
+        return
 
     def release(self, folder: str) -> None:
         """End `keep`."""
+        return
 
     def make_folders(self, folder: str) -> None:
         """Makes the missing ones of a folder and its parents, durably, where there are folders."""
