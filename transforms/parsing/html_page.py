@@ -72,10 +72,10 @@ def html_page(source: Source) -> Page:
     canonical_url = html_metadata.canonical_url(elements, base)
     published_at = html_metadata.published_at(elements, meta)
     title = html_metadata.title(elements, meta)
-    stated = (root.get("lang") or "", root.get("xml:lang") or "", meta.language, source.language)
+    stated = (root.attr("lang") or "", root.attr("xml:lang") or "", meta.language, source.language)
     traits = spam.traits(root, text)
     found, error = page_rules.tree_values(source.rules, root)
-    ids = Ids(root, is_kept=True) if source.rules.main else None  # of the page, not only of what rules keep
+    ids = Ids(root) if source.rules.main else None  # of the page, not only of what rules keep
     tree = page_rules.main_tree(root, source.rules)  # the last readers of the tree, because they change it
     main = main_text.main_text(tree.root, tree.is_main, ids)
     error = error or tree.error

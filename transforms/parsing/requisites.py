@@ -5,7 +5,9 @@ A page is parsed a second time, because few crawls want its requisites, and no o
 
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from turbohtml import Element
 
 from .. import urls
 from ..http import media_types
@@ -58,10 +60,10 @@ def _requisites(references: Iterable[tuple[str, bool]], url: str, base: str) -> 
     return [Requisite(*item) for item in found.items()]
 
 
-def _of_elements(root: Any) -> Iterator[tuple[str, bool]]:
+def _of_elements(root: Element) -> Iterator[tuple[str, bool]]:
     """(reference as written, whether to a stylesheet) in document order."""
-    for element in root.iter():
-        get, tag = element.get, element.tag
+    for element in root.iter_elements():
+        get, tag = element.attr, element.tag
         if tag == "link":
             relations = set((get("rel") or "").lower().split())
             if relations & _RELATIONS:
