@@ -89,8 +89,9 @@ def page_facts(
     body: bytes, url: str, content_type: str | None, headers: Sequence[tuple[str, str]], robot_name: str
 ) -> PageFacts:
     """The facts of an HTML page at a canonical URL; never raises for any bytes."""
-    text, _ = charsets.decode(body[:MAX_MARKUP], media_types.parse(content_type)[1], True)
-    root, truncated = html_tree.parse(text)
+    media_type, charset = media_types.parse(content_type)
+    text, _ = charsets.decode(body[:MAX_MARKUP], charset, True)
+    root, truncated = html_tree.parse(text, media_type)
     elements = html_tree.elements(root)
     base = html_links.base_url(elements, url)
     meta = html_metadata.meta(elements)

@@ -66,7 +66,7 @@ def _check_encryption(root: Any, chapters: set[str]) -> None:
 
 
 def _read_chapter(data: bytes, content: Content) -> None:
-    root = html_tree.parse(charsets.decode(data, None, True)[0]).root
+    root = html_tree.parse(charsets.decode(data, None, True)[0], html_tree.XHTML).root
     for element in root.iter_elements("a"):
         reference = element.attr("href") or ""
         if reference.startswith(_WEB):

@@ -63,7 +63,7 @@ def parse_page(
 def html_page(source: Source) -> Page:
     """The page in an HTML body."""
     text, charset = source.decode(is_markup=True)
-    root, truncated = html_tree.parse(text)
+    root, truncated = html_tree.parse(text, source.media_type)
     elements = html_tree.elements(root)
     base = html_links.base_url(elements, source.url)
     meta = html_metadata.meta(elements)

@@ -24,6 +24,10 @@ _FORMATTING = re.compile(r"<((?:b|big|code|em|font|i|s|small|strike|strong|tt|u)
 _MAX_DEPTH = 512  # of the parser, as in browsers
 
 
+XHTML = "application/xhtml+xml"
+_VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
+_EMPTY = re.compile(rf"<(?!(?:{_VOID})[\s/])([A-Za-z][\w.-]*)((?:\s[^<>]*)?)/>")
+
 URL_ATTRIBUTES = {
     "a": "href",
     "area": "href",
@@ -56,18 +60,28 @@ class Tree(NamedTuple):
     truncated: str  # "nodes" if a bound was exceeded; else ""
 
 
-def parse(text: str) -> Tree:
-    """The tree of an HTML text, without templates, of which a browser shows only what is a shadow tree."""
+def parse(text: str, media_type: str | None = None) -> Tree:
+    """The tree of an HTML text as of a browser with scripts, whose `noscript` is read nevertheless.
+
+    It has no templates, of which a browser shows only what is a shadow tree. With the media type of XHTML, a tag that
+    ends with a slash is an empty element.
+    """
+    if media_type == XHTML:
+        text = _EMPTY.sub(r"<\1\2></\1>", text)
     tags, whole = text.count("<"), len(text)
     if tags > _FEW_TAGS and (most := _most_tags(text)) < tags:
         text = text[: _nth("<", text, most)]
-    document = turbohtml.parse(text, positions=False, allow_declarative_shadow_roots=False)
-    root = document.root
+    root = turbohtml.parse(text, positions=False, scripting=True, allow_declarative_shadow_roots=False).root
     if root is None:
         raise ValueError("the parser built no root element")  # it does for any text
     if "template" in text or "TEMPLATE" in text or root.find("template") is not None:
         root.strip_tags("template[shadowrootmode]")
         root.remove("template")
+    if "noscript" in text or "NOSCRIPT" in text:
+        for element in root.find_all("noscript"):
+            inside = list(turbohtml.parse_fragment(element.text, positions=False))
+            element.clear()
+            element.extend(inside)
     return Tree(root, "nodes" if len(text) < whole else "")
 
 

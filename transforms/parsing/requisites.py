@@ -34,8 +34,9 @@ class Requisite(NamedTuple):
 
 def of_page(body: bytes, url: str, content_type: str | None) -> list[Requisite]:
     """The requisites of an HTML page at a canonical URL, each once: stylesheets first, then in document order."""
-    text, _ = charsets.decode(body[:MAX_MARKUP], media_types.parse(content_type)[1], True)
-    root = html_tree.parse(text).root
+    media_type, charset = media_types.parse(content_type)
+    text, _ = charsets.decode(body[:MAX_MARKUP], charset, True)
+    root = html_tree.parse(text, media_type).root
     base = html_links.base_url(html_tree.elements(root), url)
     return sorted(_requisites(_of_elements(root), url, base), key=lambda found: not found.is_stylesheet)
 

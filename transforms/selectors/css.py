@@ -29,12 +29,15 @@ def css_paths(css: str, takes_parts: bool) -> list[CssPath]:
     """
     if len(css) > MAX_LENGTH:
         raise ValueError(f"has more than {MAX_LENGTH} characters")
+    if any("|" in piece.replace("|=", "") for piece in _PIECE.findall(css) if piece[0] not in "\"'\\"):
+        raise ValueError("has the prefix of a namespace; elements of pages have none")
     found = [_path(selector, takes_parts) for selector in _selectors(css)] if "::" in css else [CssPath(css)]
     for path in found:
         try:
             _EMPTY.select(path.selector)
         except turbohtml.SelectorSyntaxError as error:
-            raise ValueError(f"is no CSS selector that can be used: {error}") from error
+            reason = str(error).rpartition('": ')[2]
+            raise ValueError(f"is no CSS selector that can be used: {reason}") from error
         if path.selector.lower().count(":has(") > 1:
             raise ValueError("has several of :has(), where they cost too much")
     return found
