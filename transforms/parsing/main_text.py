@@ -88,6 +88,8 @@ class Lines(NamedTuple):
     headings: list[tuple[int, str]]
     begins: list[tuple[int, int, str]]  # of sections, with level and id; a term without id ends a list
     sources: list[list[Node]]  # of each line, the nodes that have its text; all lines of a `pre` have that alone
+    dropped: Collection[Node] = ()  # what was left out
+    is_whole: bool = True  # of headers, not only headings were read
 
 
 def main_text(root: Element, is_main: bool = False, ids: Ids | None = None) -> Text:
@@ -100,7 +102,7 @@ def main_text(root: Element, is_main: bool = False, ids: Ids | None = None) -> T
     are boilerplate too if they are short, hold no sentence, and are at most half of the text. benchmarks/main_text.py
     compares this with article extractors. Changes the tree: what no browser shows is removed.
     """
-    found = lines_of(root, is_main, ids)
+    found = next((lines for lines in readings(root, is_main, ids) if lines.lines), Lines([], [], [], []))
     marked = "\n".join(found.lines)
     text, nosnippet = _unmarked(marked)
     names = [without_marks(heading)[:MAX_HEADING] for _, heading in found.headings[:MAX_HEADINGS]]
@@ -108,8 +110,11 @@ def main_text(root: Element, is_main: bool = False, ids: Ids | None = None) -> T
     return Text(text[:MAX_TEXT], names, len(text) > MAX_TEXT, nosnippet, list(_sections(found.begins, lines)))
 
 
-def lines_of(root: Element, is_main: bool = False, ids: Ids | None = None) -> Lines:
-    """The lines of the main text, with marks around what is in `data-nosnippet`; see `main_text`."""
+def readings(root: Element, is_main: bool = False, ids: Ids | None = None) -> Iterator[Lines]:
+    """The lines of the main text, unless `is_main`, and of the whole text; see `main_text`.
+
+    They have marks around what is in `data-nosnippet`.
+    """
     settled = settled_ids(root.iter_elements(SECTIONED), ids or Ids(root))
     root.remove(INVISIBLE)
     hidden, twins, as_blocks = set[Element](), set[Element](), set[Element]()
@@ -121,16 +126,15 @@ def lines_of(root: Element, is_main: bool = False, ids: Ids | None = None) -> Li
         role = (attr("role") or "").strip().lower()
         if role in _SURROUNDING_ROLES or _is_hidden(attr("hidden"), role):
             hidden.add(element)
-        if _SHOWN_AS_BLOCK.search(attr("style") or ""):
+        if is_shown_as_block(element):
             as_blocks.add(element)
         if element.tag == "math":
             twins.update(_twins(element))
     _mark(root, nosnippet)
     if not is_main:
         dropped = twins | hidden.union(_surroundings(root))
-        if (found := _without_banner(_read(root, dropped, as_blocks, settled, False))).lines:
-            return found
-    return _read(root, twins, as_blocks, settled, True)
+        yield _without_banner(_read(root, dropped, as_blocks, settled, False))
+    yield _read(root, twins, as_blocks, settled, True)
 
 
 def _is_hidden(hidden: str | None, role: str) -> bool:
@@ -217,6 +221,11 @@ def collapse(text: str) -> str:
     return " ".join(text.split())
 
 
+def is_shown_as_block(element: Element) -> bool:
+    """Whether the style of an element makes it a block."""
+    return _SHOWN_AS_BLOCK.search(element.attr("style") or "") is not None
+
+
 def line_of(text: str) -> str:
     """A line of the main text: white space collapsed, without the permalink that Sphinx appends to headings."""
     return collapse(text).rstrip(" ¶")
@@ -253,7 +262,7 @@ def _is_surrounding(name: str) -> bool:
 
 
 def _without_banner(found: Lines) -> Lines:
-    lines, headings, begins, sources = found
+    lines, headings, begins, sources, *_ = found
     banner = lines[: headings[0][0]] if headings else []
     is_small = 2 * sum(map(len, banner)) <= sum(map(len, lines))
     has_prose = any(len(line) > _SHORT or line.endswith(SENTENCE_ENDS) for line in banner)
@@ -262,7 +271,8 @@ def _without_banner(found: Lines) -> Lines:
     removed = len(banner)
     kept = [(line - removed, level, id_) for line, level, id_ in begins if line >= removed]
     moved = [(line - removed, heading) for line, heading in headings]
-    return Lines(lines[removed:], moved, kept, sources[removed:])
+    dropped = [*found.dropped, *itertools.chain.from_iterable(sources[:removed])]
+    return Lines(lines[removed:], moved, kept, sources[removed:], dropped, found.is_whole)
 
 
 def _read(
@@ -272,7 +282,7 @@ def _read(
 
     What has no block in it is read in one piece, by the parser. Without recursion: elements nest in hundreds.
     """
-    reader = _Reader(ids)
+    reader = _Reader(ids, Lines([], [], [], [], dropped, whole))
     inner = _with_blocks(itertools.chain(root.iter_elements(_BLOCK_TAGS), dropped, as_blocks))
     pieces: list[Node] = []
     stack: list[tuple[Iterator[Node], Element | None]] = []
@@ -299,7 +309,7 @@ def _read(
             if tag in HEADINGS:
                 reader.heading(node)
             elif tag == "pre":
-                reader.code(node, _code(node, dropped, as_blocks) if node in inner else node.text)
+                reader.code(node, code_text(node, dropped, as_blocks) if node in inner else node.text)
             elif tag == "header" and not whole:
                 names = HEADINGS if node.closest(_INTRODUCED) else ("h1",)
                 for heading in node.iter_elements(names):
@@ -344,8 +354,8 @@ def _is_in_dd(element: Node | None) -> bool:
     return isinstance(parent, Element) and parent.tag == "dd"
 
 
-def _code(pre: Element, dropped: Collection[Element], as_blocks: Collection[Element]) -> str:
-    """The text of a `pre` with elements in it that begin and end a line."""
+def code_text(pre: Element, dropped: Collection[Element] = (), as_blocks: Collection[Element] = ()) -> str:
+    """The text of a `pre`, with a line for each block in it."""
     parts, stack = list[str](), list[tuple[Iterator[Node], bool]]()
     children, is_block = iter(pre), False
     while True:
@@ -368,9 +378,8 @@ def _code(pre: Element, dropped: Collection[Element], as_blocks: Collection[Elem
 class _Reader:
     """Collects lines."""
 
-    def __init__(self, ids: dict[Element, str]) -> None:
-        self._ids = ids
-        self._found = Lines([], [], [], [])
+    def __init__(self, ids: dict[Element, str], found: Lines) -> None:
+        self._ids, self._found = ids, found
         self._marks = ""  # around lines that are empty without them: these belong to the next line
         self._waiting: tuple[int, str] | None = None  # a section that begins with the next line
 
