@@ -66,7 +66,10 @@ TEXTS = {
     ),
     "a section's class is a name": ("<p>a<section class=sidebar><h2>b</h2></section>", "a"),
     "a name as long as a book": (f"<p>a<div class='{'x ' * 300}nav'>b</div>", "a\nb"),
-    "a style in a heading that another tag ends": (f"<h2>a</h1><style>.b{{}}</style>c<p>{'b' * 20}", f"a\nc\n{'b' * 20}"),
+    "a style in a heading that another tag ends": (
+        f"<h2>a</h1><style>.b{{}}</style>c<p>{'b' * 20}",
+        f"a\nc\n{'b' * 20}",
+    ),
     "words before the heading": (f"<p>Home<p>Docs<h2>a</h2><p>{'b' * 20}", f"a\n{'b' * 20}"),
     "a sentence before it": (f"<p>Home<p>Go on.<h2>a</h2><p>{'b' * 20}", f"Home\nGo on.\na\n{'b' * 20}"),
     "a long line before it": (f"<p>{'a' * 61}<h2>b</h2><p>{'c' * 99}", f"{'a' * 61}\nb\n{'c' * 99}"),

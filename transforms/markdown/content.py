@@ -131,7 +131,9 @@ def _write_links(root: Element, base: str, link: Callable[[str], str]) -> None:
         for heading in element.find_all(list(main_text.HEADINGS)):
             heading.wrap_children(Element("a", {"href": element.attr("href") or ""}))
         element.unwrap()
-    for element in {code: None for inner in root.select("code a, kbd a, samp a, tt a") if (code := _code_around(inner))}:
+    for element in {
+        code: None for inner in root.select("code a, kbd a, samp a, tt a") if (code := _code_around(inner))
+    }:
         _divide(element)
     for element in root.find_all("a"):
         href = (element.attr("href") or "").strip()

@@ -9,6 +9,7 @@ MAX_REPEATED = 10_000
 """Maximum number of cells of a page that repeat one above them, or fill a row."""
 
 _LAYOUT = "table:has(table, h1, h2, h3, h4, h5, h6, article, main), table[role=presentation], table[role=none]"
+_LISTS = ("dd", "dl", "dt", "li", "ol", "ul")
 _PARTS = ["table", "thead", "tbody", "tfoot", "tr", "td", "th", "caption"]
 
 
@@ -20,12 +21,14 @@ def write(root: Element) -> None:
         rows = [(row, [cell for cell in row if isinstance(cell, Element)]) for row in table.iter_elements("tr")]
         rows = [(row, cells) for row, cells in rows if cells]
         if table in layout or len(rows) < 2 or max(len(cells) for _, cells in rows) < 2:
-            for part in [table, *(each for each in table.iter_elements(_PARTS) if each.closest("table") == table)]:
+            for part in [table, *(each for each in table.iter_elements(_PARTS) if each.closest("table") is table)]:
                 part.tag = "div"
             continue
         for caption in table.find_all("caption"):
             table.insert_before(Element("p", {}, list(caption)))
             caption.extract()
+        for part in list(table.iter_elements(_LISTS)):  # of which a cell has only the text
+            part.tag = "div"
         added += _square(rows, MAX_REPEATED - added)
 
 
@@ -54,7 +57,7 @@ def _square(rows: list[tuple[Element, list[Element]]], room: int) -> int:
                 break
             wide, high = _span(cell, "colspan"), _span(cell, "rowspan")
             if high > 1:
-spanning[column] = (high - 1, " ".join(" ".join(cell.strings).split()))
+                spanning[column] = (high - 1, " ".join(" ".join(cell.strings).split()))
             column += 1
             for _ in range(wide - 1 if added + wide <= room else 0):
                 cell.insert_after(Element("td"))
