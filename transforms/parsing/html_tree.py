@@ -75,7 +75,8 @@ def parse(text: str, media_type: str | None = None) -> Tree:
     if root is None:
         raise ValueError("the parser built no root element")  # it does for any text
     if "template" in text or "TEMPLATE" in text or root.find("template") is not None:
-        root.strip_tags("template[shadowrootmode]")
+        for template in root.select("template[shadowrootmode]"):
+            template.insert_before(*(node for content in template for node in content))
         root.remove("template")
     if "noscript" in text or "NOSCRIPT" in text:
         for element in root.find_all("noscript"):

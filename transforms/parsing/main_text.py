@@ -47,13 +47,12 @@ _MARKED = "[data-nosnippet], [hidden], [role], math, [style*=display]"
 _SHOWN_AS_BLOCK = re.compile(r"display\s*:\s*(?:block|flex|grid|table|list-item)", re.IGNORECASE)
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-BLOCKS = HEADINGS | frozenset(
-    (
-        "address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption"
-        " figure footer form header hr legend li main menu nav ol optgroup option p pre search section summary"
-        " table tbody td tfoot th thead tr ul"
-    ).split()
+_BLOCK_NAMES = (
+    "address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption"
+    " figure footer form header hr legend li main menu nav ol optgroup option p pre search section summary"
+    " table tbody td tfoot th thead tr ul"
 )
+BLOCKS = HEADINGS | frozenset(_BLOCK_NAMES.split())
 """Names of elements that begin and end a line of the text."""
 
 _BLOCK_TAGS = tuple(sorted(BLOCKS))

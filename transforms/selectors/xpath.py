@@ -1,9 +1,9 @@
 """Splits XPath 1.0 expressions into steps that take bounded time, and refuses those that do not.
 
 An XPath engine cannot be interrupted, and its time is more than quadratic in the elements of a page for
-`//div/following-sibling::div`: 36 seconds for 5,000 elements. So an expression is cut before each step that may reach the
-same element from several others; `select` evaluates the steps one by one and merges the results. What cannot be cut, in
-parentheses and predicates, may have one such step in a path.
+`//div/following-sibling::div`: 36 seconds for 5,000 elements. So an expression is cut before each step that may reach
+the same element from several others; `select` evaluates the steps one by one and merges the results. What cannot be
+cut, in parentheses and predicates, may have one such step in a path.
 """
 
 import re
