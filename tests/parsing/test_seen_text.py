@@ -42,7 +42,7 @@ SEEN = {
     ),
     # Expressive Code, highlightjs-line-numbers
     "lines of code in blocks": (
-        "<pre><code><div class=line><div><span>const</span> x = 1</div></div><div><div>  return x</div></div></code></pre>",
+        "<pre><code><div class=l><div><b>const</b> x = 1</div></div><div><div>  return x</div></div></code></pre>",
         ["\tconst x = 1", "\t  return x"],
     ),
     "lines of code in items": ("<pre><ol><li>a = 1<li>b = 2</ol></pre>", ["\ta = 1", "\tb = 2"]),
