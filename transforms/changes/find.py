@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from ..duplicates.digest import READING
+
 BATCH = 256
 """Pages in memory, with both versions of their texts."""
 
@@ -122,8 +124,9 @@ _KIND = """CASE
         WHEN was_there AND last.outcome = 'redirected' THEN 'moved'
         WHEN last.outcome NOT IN ('fetched', 'not_modified') OR page_now IS NULL THEN NULL
         WHEN NOT was_there THEN 'new'
-        WHEN page_then.digest <> page_now.digest THEN 'changed'
-    END"""
+        WHEN page_then.digest <> page_now.digest
+            AND (hex(page_then.digest) LIKE '%{reading}') = (hex(page_now.digest) LIKE '%{reading}') THEN 'changed'
+    END""".format(reading=READING.hex())
 
 
 def _known(since: Since, columns: str) -> str:

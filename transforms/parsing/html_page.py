@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
-from ..duplicates.digest import content_digest, settle
+from ..duplicates.digest import content_digest, of_html, settle
 from ..http import media_types
 from ..http.reply import type_by_name
 from ..sections.element_ids import Ids
@@ -97,7 +97,7 @@ def html_page(source: Source) -> Page:
         text=main.text,
         published_at=published_at,
         truncated=truncated,
-        digest=content_digest(title, main.text, source.body, truncated, display_rules),
+        digest=of_html(content_digest(title, main.text, source.body, truncated, display_rules)),
         canonical_url=canonical_url,
         noindex=directives.noindex,
         nofollow=directives.nofollow,
