@@ -1,7 +1,7 @@
 """The tree construction tests of html5lib: the text of the body, and all elements in order, are those of the standard.
 
-The data are html5lib/tree-construction.tar.gz: the folder of https://github.com/html5lib/html5lib-tests before the commit
-224991e, which moved it to web-platform-tests; its licence is beside it.
+The data are html5lib/tree-construction.tar.gz: the folder of https://github.com/html5lib/html5lib-tests before the
+commit 224991e, which moved it to web-platform-tests; its licence is beside it.
 """
 
 import re

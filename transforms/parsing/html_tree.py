@@ -43,6 +43,7 @@ URL_ATTRIBUTES = {
 
 _LINKING = frozenset({*URL_ATTRIBUTES, "source", "meta"})  # source has a srcset, meta a refresh
 _DESCRIBING = frozenset({"base", "link", "meta", "script", "time", "title"})
+_INERT = ("noscript", "template")
 _SOUGHT = tuple(sorted(_LINKING | _DESCRIBING))
 
 
@@ -74,15 +75,15 @@ def parse(text: str, media_type: str | None = None) -> Tree:
     root = turbohtml.parse(text, positions=False, scripting=True, allow_declarative_shadow_roots=False).root
     if root is None:
         raise ValueError("the parser built no root element")  # it does for any text
-    if "template" in text or "TEMPLATE" in text or root.find("template") is not None:
-        for template in root.select("template[shadowrootmode]"):
-            template.insert_before(*(node for content in template for node in content))
-        root.remove("template")
-    if "noscript" in text or "NOSCRIPT" in text:
-        for element in root.find_all("noscript"):
+    for element in list(root.iter_elements(_INERT)):
+        if element.tag == "noscript":
             inside = list(turbohtml.parse_fragment(element.text, positions=False))
             element.clear()
             element.extend(inside)
+            continue
+        if element.attr("shadowrootmode"):
+            element.insert_before(*(node for content in element for node in content))
+        element.extract()
     return Tree(root, "nodes" if len(text) < whole else "")
 
 

@@ -288,11 +288,11 @@ def _read(
     children, ending = iter(root), None  # what is read now, and the block that ends with it
     while True:
         for node in children:
-            if not isinstance(node, Element):
-                if isinstance(node, TextNode) and (pieces or not node.data.isspace()):
+            if isinstance(node, TextNode):
+                if pieces or not node.data.isspace():
                     pieces.append(node)
                 continue
-            if node in dropped:
+            if not isinstance(node, Element) or node in dropped:
                 continue
             tag = node.tag
             if tag not in BLOCKS and node not in as_blocks:
@@ -303,7 +303,7 @@ def _read(
                 children, ending = iter(node), None
                 break
             if pieces:
-                reader.line(pieces)
+                reader.add("".join([piece.text for piece in pieces]), pieces)
                 pieces = []
             if tag in HEADINGS:
                 reader.heading(node)
@@ -320,11 +320,11 @@ def _read(
                     stack.append((children, ending))
                     children, ending = iter(node), node
                     break
-                reader.line([node])
+                reader.add(node.text, [node])
         else:
             if ending is not None:
                 if pieces:
-                    reader.line(pieces)
+                    reader.add("".join([piece.text for piece in pieces]), pieces)
                     pieces = []
                 if ending.tag == "dl" and any(child in ids for child in ending.find_all("dt", axis=Axis.CHILDREN)):
                     reader.begin(TERM_LEVEL + _is_in_dd(ending), "")
@@ -332,7 +332,7 @@ def _read(
                 break
             children, ending = stack.pop()
     if pieces:
-        reader.line(pieces)
+        reader.add("".join([piece.text for piece in pieces]), pieces)
     return reader.found()
 
 
@@ -396,17 +396,18 @@ class _Reader:
         if line and without_marks(line):
             self._waiting = int(element.tag[1]), self._ids.get(element, "")
             self._found.headings.append((len(self._found.lines), line))
-        self._add(line, "", [element])
-
-    def line(self, nodes: list[Node]) -> None:
-        self._add(line_of(nodes[0].text if len(nodes) == 1 else "".join([node.text for node in nodes])), "", nodes)
+        self.add(line, [element])
 
     def code(self, pre: Element, text: str) -> None:
         for line in text.split("\n"):
-            if stripped := line_of(line):
-                self._add(stripped, CODE + _indentation(line), [pre])
+            if line and not line.isspace():
+                self.add(line, [pre], CODE + _indentation(line))
 
-    def _add(self, line: str, start: str, nodes: list[Node]) -> None:
+    def add(self, text: str, nodes: list[Node], start: str = "") -> None:
+        """Add a line, which begins with `start`. This is called for each: what it does stands here, not in functions."""
+        line = " ".join(text.split())
+        if line[-1:] == "¶":
+            line = line.rstrip(" ¶")
         if not line:
             return
         if line[-1] in _HIDE_SHOW and not without_marks(line):
@@ -416,7 +417,7 @@ class _Reader:
         if self._waiting:
             found.begins.append((len(found.lines), *self._waiting))
             self._waiting = None
-        found.lines.append(f"{start}{self._marks}{line}")
+        found.lines.append(f"{start}{self._marks}{line}" if start or self._marks else line)
         self._marks = ""
         found.sources.append(nodes)
 
