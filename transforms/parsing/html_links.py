@@ -49,6 +49,7 @@ _PAGE_RELATIONS = frozenset({"alternate", "next", "prev"})
 
 _MAX_REFERENCES = 200_000  # read per page; the largest pages have 40,000
 _MAX_PIECES = 64  # of text, and elements, read per anchor
+_MAX_READ = 8 * MAX_ANCHOR  # characters, before spaces are collapsed
 _MAX_CANDIDATES = 100  # read per srcset; real ones have ten
 _MAX_REFERENCE = 16_384  # characters; a longer reference is a data: URL
 _REMEMBERED = 1_024  # characters; longer references are not cached, which bounds the memory of the cache
@@ -159,15 +160,17 @@ def links(elements: Elements, url: str, base: str) -> list[Link]:
         if "#" in as_given and kind == "a" and len(fragments) < MAX_FRAGMENTS and _endorses(rel):
             known = fragments.get(as_given)
             if known is None or not known[1]:
-                anchor = _anchor(element, kind)
+                anchor = _anchor(element, kind, elements.has_nested_links)
                 fragments[as_given] = target, anchor
         earlier = found.get((target, kind))
         if earlier is None:
-            found[target, kind] = Link(target, _anchor(element, kind) if anchor is None else anchor, rel, kind)
+            found[target, kind] = Link(
+                target, _anchor(element, kind, elements.has_nested_links) if anchor is None else anchor, rel, kind
+            )
             if len(found) == MAX_LINKS:
                 break
         elif not earlier.anchor or earlier.rel != rel:
-            anchor = earlier.anchor or _anchor(element, kind)
+            anchor = earlier.anchor or _anchor(element, kind, elements.has_nested_links)
             found[target, kind] = _followed_rather(earlier, earlier._replace(rel=rel))._replace(anchor=anchor)
     return _with_fragments(found, fragments) if fragments else list(found.values())
 
@@ -262,11 +265,12 @@ def _directory(base: str) -> str:
     return path[: path.rfind("/") + 1] if path.startswith(("http://", "https://")) else base
 
 
-def _anchor(element: Element, kind: str) -> str:
+def _anchor(element: Element, kind: str, is_bounded: bool) -> str:
+    """The text of a link. A page that nests links would have all of them extend to its end: then they are bounded."""
     if kind != "a":
         return _label(element)
-    # Bounded, because a broken page nests its links: the text of each would extend to the end of the page.
-    text = collapse("".join(itertools.islice(element.strings, _MAX_PIECES)))[:MAX_ANCHOR]
+    text = "".join(itertools.islice(element.strings, _MAX_PIECES)) if is_bounded else element.text
+    text = collapse(text[:_MAX_READ])[:MAX_ANCHOR]
     if text:
         return text
     inside = itertools.islice(element.iter_elements(), _MAX_PIECES)

@@ -20,7 +20,10 @@ MAX_NODES = 3_000_000
 # A formatting element that is not closed is repeated in each block after it, together with all others that are open:
 # 30 kB of tags make a million elements. Of equal ones, three are. A start tag of `a` or `nobr` closes the one before.
 _FEW_TAGS = 5_000  # of which browsers make 2.5 million elements at most
-_FORMATTING = re.compile(r"<((?:b|big|code|em|font|i|s|small|strike|strong|tt|u)(?:[\s/][^>]{,200})?)>", re.IGNORECASE)
+_FORMATTING_NAMES = ["b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u"]
+# The case is not ignored by a flag: without one, a search goes from one "<" to the next.
+_ANY_CASE = ("".join(f"[{letter}{letter.upper()}]" for letter in name) for name in _FORMATTING_NAMES)
+_FORMATTING = re.compile(rf"<((?:{'|'.join(_ANY_CASE)})(?:[\s/][^>]{{,200}})?)>")
 _MAX_DEPTH = 512  # of the parser, as in browsers
 
 
@@ -52,6 +55,7 @@ class Elements(NamedTuple):
 
     linking: list[tuple[str, Element]]  # (tag, element) of those that may hold a reference
     describing: defaultdict[str, list[Element]]  # by tag: base, link, meta, script, time, title
+    has_nested_links: bool
 
 
 class Tree(NamedTuple):
@@ -96,7 +100,7 @@ def elements(root: Element) -> Elements:
             linking.append((tag, element))
         if tag in _DESCRIBING:
             describing[tag].append(element)
-    return Elements(linking, describing)
+    return Elements(linking, describing, root.select_one("a a") is not None)
 
 
 def is_html(element: Element) -> bool:

@@ -404,7 +404,7 @@ class _Reader:
                 self.add(line, [pre], CODE + _indentation(line))
 
     def add(self, text: str, nodes: list[Node], start: str = "") -> None:
-        """Add a line, which begins with `start`. This is called for each: what it does stands here, not in functions."""
+        """Add a line, which begins with `start`. It is called for each line, so that it calls little itself."""
         line = " ".join(text.split())
         if line[-1:] == "¶":
             line = line.rstrip(" ¶")
