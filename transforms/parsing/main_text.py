@@ -38,6 +38,7 @@ _NAMED_TAGS = ("div", "section", "ul", "ol", "dl", "p", "table", "td", "form")
 _CORES = ("main", "article", "h1")  # elements that are, or begin, the main content
 _MAX_CORES = 10
 _MAX_ASIDES, _MAX_ASIDE_LINKS = 100, 100  # that are looked at
+_NEAR = 3  # siblings of a formula that are looked at
 _CONTENT = "main, article, [role=main]"
 _INTRODUCED = "section, article, main"  # of which a header is no banner (HTML AAM, header)
 _SHORT = 60  # characters
@@ -56,6 +57,7 @@ BLOCKS = HEADINGS | frozenset(_BLOCK_NAMES.split())
 """Names of elements that begin and end a line of the text."""
 
 _BLOCK_TAGS = tuple(sorted(BLOCKS))
+_HEADING_TAGS = tuple(sorted(HEADINGS))
 
 CODE = "\t"
 """The first character of a line of preformatted text (`pre`); its indentation follows."""
@@ -145,7 +147,8 @@ def _twins(math: Element) -> Iterator[Element]:
     """What is beside a formula in MathML, or beside what holds only that, and shows the same but for its readers."""
     holder = math.parent
     for element in (math, *([holder] if isinstance(holder, Element) else [])):
-        for beside in itertools.chain(element.next_siblings, element.previous_siblings):
+        after, before = (itertools.islice(way, _NEAR) for way in (element.next_siblings, element.previous_siblings))
+        for beside in itertools.chain(after, before):
             if isinstance(beside, Element) and beside.attr("aria-hidden") == "true":
                 yield beside
 
@@ -192,7 +195,9 @@ def _mark(root: Element, elements: Sequence[Element]) -> None:
         if isinstance(node, TextNode) and _MARKS.search(data := node.data):
             node.data = _MARKS.sub("", data)
     for element in elements:  # of a header, headings are read alone
-        for marked in (element, *(element.iter_elements(HEADINGS) if element.tag == "header" else ())):
+        parent = element.parent if element.tag == "header" else None
+        is_outermost = parent is not None and parent.closest("header[data-nosnippet]") is None
+        for marked in (element, *(list(element.iter_elements(_HEADING_TAGS)) if is_outermost else ())):
             marked.insert(0, TextNode(_HIDE))
             marked.append(TextNode(_SHOW))
 
