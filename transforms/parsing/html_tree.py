@@ -9,22 +9,54 @@ from collections import Counter, defaultdict
 from typing import NamedTuple
 
 import turbohtml
-from turbohtml import Element, Namespace
+from turbohtml import Element, Namespace, TokenType
 
 MAX_TAGS = 500_000
 """Maximum number of `<` read per page. A tree takes about 100 bytes for each."""
 
-MAX_NODES = 3_000_000
-"""Maximum number of elements that a page may have by what its tags repeat."""
+MAX_NODES = 1_200_000
+"""Maximum number of nodes that a page may have by what its tags repeat. Each takes up to 300 bytes with its text."""
 
-# A formatting element that is not closed is repeated in each block after it, together with all others that are open:
-# 30 kB of tags make a million elements. Of equal ones, three are. A start tag of `a` or `nobr` closes the one before.
-_FEW_TAGS = 5_000  # of which browsers make 2.5 million elements at most
+# A formatting element that is not closed is repeated in each block after it, together with all others that are open
+# (HTML, 13.2.4.3): 30 kB of tags make a million elements. Of equal ones, three are. A start tag of `a` or `nobr` closes
+# the one before. Browsers and the parser nest 512 elements at most.
+_MAX_DEPTH = 512
+_LOOKED_BACK = 600  # elements that are open; what is not found counts as open
 _FORMATTING_NAMES = ["b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u"]
 # The case is not ignored by a flag: without one, a search goes from one "<" to the next.
 _ANY_CASE = ("".join(f"[{letter}{letter.upper()}]" for letter in name) for name in _FORMATTING_NAMES)
 _FORMATTING = re.compile(rf"<((?:{'|'.join(_ANY_CASE)})(?:[\s/][^>]{{,200}})?)>")
-_MAX_DEPTH = 512  # of the parser, as in browsers
+_BARRIERS = frozenset(
+    [
+        "applet",
+        "caption",
+        "marquee",
+        "object",
+        "table",
+        "td",
+        "th",
+        "template",
+        "select",
+        "mi",
+        "mo",
+        "mn",
+        "ms",
+        "mtext",
+        "annotation-xml",
+        "foreignobject",
+        "desc",
+        "title",
+        "noscript",
+        "iframe",
+        "noembed",
+        "noframes",
+        "xmp",
+        "textarea",
+        "script",
+        "style",
+    ]
+)
+"""Elements in which an end tag does not close a formatting element around them."""
 
 
 XHTML = "application/xhtml+xml"
@@ -74,7 +106,7 @@ def parse(text: str, media_type: str | None = None) -> Tree:
     if media_type == XHTML:
         text = _EMPTY.sub(r"<\1\2></\1>", text)
     tags, whole = text.count("<"), len(text)
-    if tags > _FEW_TAGS and (most := _most_tags(text)) < tags:
+    if tags * _MAX_DEPTH > MAX_NODES and (most := _most_tags(text, tags)) < tags:
         text = text[: _nth("<", text, most)]
     root = turbohtml.parse(text, positions=False, scripting=True, allow_declarative_shadow_roots=False).root
     if root is None:
@@ -108,10 +140,45 @@ def is_html(element: Element) -> bool:
     return element.namespace is Namespace.HTML
 
 
-def _most_tags(text: str) -> int:
-    """How many tags of a text to read."""
+def _most_tags(text: str, tags: int) -> int:
+    """How many of its tags to read of a text."""
     open_ = sum(min(3, count) for count in Counter(_FORMATTING.findall(text)).values())
-    return min(MAX_TAGS, MAX_NODES // min(_MAX_DEPTH, 1 + open_))
+    if tags * min(_MAX_DEPTH, 1 + open_) > MAX_NODES:  # if none was closed
+        tags = _tags_of_nodes(text)
+    return min(MAX_TAGS, tags)
+
+
+def _tags_of_nodes(text: str) -> int:
+    """How many tags there are before those that may make more than MAX_NODES nodes; at least, as many as there are."""
+    nodes = tags = 0
+    open_ = list[tuple[str, object]]()  # formatting elements and barriers, from the outermost; a name and attributes
+    formatting = 0  # how many of them are
+    for token in turbohtml.tokenize(text, resolve_references=False):
+        kind, name = token.type, token.tag or ""
+        tags += kind in (TokenType.START_TAG, TokenType.END_TAG)
+        if kind == TokenType.START_TAG and name in _BARRIERS:
+            open_.append((name, None))
+        elif kind == TokenType.START_TAG and name in _FORMATTING_NAMES:
+            entry = name, tuple(token.attrs or ())
+            if open_[-_LOOKED_BACK:].count(entry) < 3:
+                open_.append(entry)
+                formatting += 1
+        elif kind == TokenType.END_TAG and (name in _FORMATTING_NAMES or name in _BARRIERS):
+            for place in range(len(open_) - 1, max(-1, len(open_) - _LOOKED_BACK), -1):
+                if open_[place][0] == name:
+                    formatting -= open_.pop(place)[1] is not None
+                    break
+                if name not in _BARRIERS and open_[place][1] is None:
+                    break
+        elif kind == TokenType.TEXT and "<" in (data := token.data or ""):  # in SVG, these would be tags
+            found = _FORMATTING.findall(data)
+            open_ += ((f"<{each}", ()) for each in found)
+            formatting += len(found)
+        if kind in (TokenType.START_TAG, TokenType.TEXT):
+            nodes += 1 + min(formatting, _MAX_DEPTH)
+        if nodes > MAX_NODES:
+            return tags
+    return max(tags, text.count("<"))
 
 
 def _nth(part: str, text: str, number: int) -> int:
