@@ -26,36 +26,11 @@ _FORMATTING_NAMES = ["b", "big", "code", "em", "font", "i", "s", "small", "strik
 # The case is not ignored by a flag: without one, a search goes from one "<" to the next.
 _ANY_CASE = ("".join(f"[{letter}{letter.upper()}]" for letter in name) for name in _FORMATTING_NAMES)
 _FORMATTING = re.compile(rf"<((?:{'|'.join(_ANY_CASE)})(?:[\s/][^>]{{,200}})?)>")
-_BARRIERS = frozenset(
-    [
-        "applet",
-        "caption",
-        "marquee",
-        "object",
-        "table",
-        "td",
-        "th",
-        "template",
-        "select",
-        "mi",
-        "mo",
-        "mn",
-        "ms",
-        "mtext",
-        "annotation-xml",
-        "foreignobject",
-        "desc",
-        "title",
-        "noscript",
-        "iframe",
-        "noembed",
-        "noframes",
-        "xmp",
-        "textarea",
-        "script",
-        "style",
-    ]
+_BARRIER_NAMES = (
+    "applet caption marquee object table td th template select mi mo mn ms mtext annotation-xml foreignobject desc"
+    " title noscript iframe noembed noframes xmp textarea script style"
 )
+_BARRIERS = frozenset(_BARRIER_NAMES.split())
 """Elements in which an end tag does not close a formatting element around them."""
 
 
