@@ -52,15 +52,18 @@ def content(body: bytes, content_type: str | None, url: str, text: str | None, r
     base = html_links.base_url(elements, url)
     licence = _licence(elements, base)
     tree = page_rules.main_tree(root, rules.of(url))
-    read = [found for found in main_text.readings(tree.root, tree.is_main) if found.lines]
-    stored = None if text is None else text.split("\n")
-    for found in read:
-        if stored is not None and (removed := _removed(found, stored)) is not None:
+    first, stored = None, None if text is None else text.split("\n")
+    for found in main_text.readings(tree.root, tree.is_main):
+        if found.lines and stored is not None and (removed := _removed(found, stored)) is not None:
             _prune(tree.root, found, removed)
             break
+        first = first or (found if found.lines else None)
+        if first and stored is None:
+            _prune(tree.root, first, [])
+            break
     else:
-        if read:
-            _prune(tree.root, read[0], [])
+        if first:
+            _prune(tree.root, first, [])
     return Content(tree.root, base, licence)
 
 
