@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ..duplicates.digest import READING
-
 BATCH = 256
 """Pages in memory, with both versions of their texts."""
 
@@ -119,14 +117,15 @@ ORDER BY change, url
 """
 
 
-_KIND = """CASE
+_READING = "0002"  # `duplicates.digest.READING`; digests of other readings of a page say nothing of a change
+_KIND = f"""CASE
         WHEN was_there AND last.outcome = 'gone' THEN 'gone'
         WHEN was_there AND last.outcome = 'redirected' THEN 'moved'
         WHEN last.outcome NOT IN ('fetched', 'not_modified') OR page_now IS NULL THEN NULL
         WHEN NOT was_there THEN 'new'
         WHEN page_then.digest <> page_now.digest
-            AND (hex(page_then.digest) LIKE '%{reading}') = (hex(page_now.digest) LIKE '%{reading}') THEN 'changed'
-    END""".format(reading=READING.hex())
+            AND (hex(page_then.digest) LIKE '%{_READING}') = (hex(page_now.digest) LIKE '%{_READING}') THEN 'changed'
+    END"""
 
 
 def _known(since: Since, columns: str) -> str:
