@@ -22,6 +22,7 @@ _PERMALINKS = frozenset({"", "¶", "#", "§", "\U0001f517"})
 _IMAGES = ("src", "data-src", "data-original", "data-lazy-src")
 _LONGEST_ALT = 500
 _BLOCKS_IN_LINK = ", ".join(f"a[href]:has({name})" for name in ("h1,h2,h3,h4,h5,h6", "ul,ol,pre,table,blockquote"))
+_BLOCKS = tuple(sorted(main_text.BLOCKS))
 _CODE = ("code", "kbd", "samp", "tt")
 
 _FORM = turbohtml.Markdown(
@@ -120,7 +121,8 @@ def markdown(found: Content, link: Callable[[str], str] = str) -> str:
     _write_images(root, found.base)
     _write_links(root, found.base, link)
     for term in root.find_all(["dt", "summary"]):
-        term.wrap_children(Element("strong"))
+        if next(term.iter_elements(_BLOCKS), None) is None:
+            term.wrap_children(Element("strong"))
     for pre in root.find_all("pre"):
         as_blocks = {element for element in pre.select("[style]") if main_text.is_shown_as_block(element)}
         lines = [line.rstrip() for line in main_text.code_text(pre, (), as_blocks).split("\n")]
