@@ -1,5 +1,6 @@
 """The main content of an HTML page as Markdown: the elements that its main text is read of."""
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -163,12 +164,10 @@ def _code_around(link: Element) -> Element | None:
 
 def _divide(element: Element) -> None:
     """Make the text and the links of code elements of their own: within code, Markdown has no links."""
-    for child in list(element):
-        inner = Element("code", {}, [Text(child.text)])
-        if isinstance(child, Element) and (link := child if child.tag == "a" else child.find("a")):
-            element.insert_before(Element("a", {"href": link.attr("href") or ""}, [inner]))
-        elif child.text:
-            element.insert_before(inner)
+    texts = [node for node in element.descendants if isinstance(node, Text)]
+    for link, parts in itertools.groupby(texts, lambda node: node.closest("a")):
+        inner = Element("code", {}, [Text("".join(part.data for part in parts))])
+        element.insert_before(Element("a", {"href": link.attr("href") or ""}, [inner]) if link else inner)
     element.extract()
 
 
