@@ -305,7 +305,7 @@ def _read(
                     pieces.append(node)
                     continue
                 stack.append((children, ending))
-                children, ending = iter(node), None
+                children, ending = iter(node.children), None
                 break
             if pieces:
                 reader.add("".join([piece.text for piece in pieces]), pieces)
@@ -323,7 +323,7 @@ def _read(
                     reader.begin(TERM_LEVEL + _is_in_dd(node.parent), ids[node])
                 if node in inner:
                     stack.append((children, ending))
-                    children, ending = iter(node), node
+                    children, ending = iter(node.children), node
                     break
                 reader.add(node.text, [node])
         else:
