@@ -22,28 +22,9 @@ from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 
 NAMES = {
-    "python": [
-        "argparse",
-        "subprocess",
-        "json",
-        "logging",
-        "asyncio",
-        "dataclasses",
-        "itertools",
-        "functools",
-        "pathlib",
-        "sqlite3",
-        "unittest",
-        "threading",
-        "multiprocessing",
-        "decimal",
-        "fractions",
-        "contextlib",
-        "tempfile",
-        "shutil",
-        "zipfile",
-    ],
-    "sqlite": ["vacuum", "pragma", "explain", "datefunc", "fts5", "rtree", "json1", "wal", "backup", "isolation"],
+    "python": "argparse subprocess json logging asyncio dataclasses itertools functools pathlib sqlite3 unittest "
+    "threading multiprocessing decimal fractions contextlib tempfile shutil zipfile".split(),
+    "sqlite": "vacuum pragma explain datefunc fts5 rtree json1 wal backup isolation".split(),
     "debref": ["ch01"],
 }
 TITLES = {"datefunc": "date and time functions", "json1": "json functions", "wal": "write-ahead logging"}
