@@ -47,10 +47,10 @@ GONE: dict[str, Callable[[str], Page | None]] = {
 
 
 def _site(pages: Mapping[str, Page], answer: Callable[[str], Page | None], dead: list[str]) -> Site:
-    known, is_dead = dict(pages), set(dead)
+    known, folder = dict(pages), dead[0].rpartition("/")[0] + "/"
 
     def answered(path: str) -> Page | None:
-        return known.get(path) or (answer(path) if path in is_dead or path.startswith("/login") else None)
+        return known.get(path) or (answer(path) if path.startswith((folder, "/login")) or path in dead else None)
 
     return Site(answered, lambda path: path if path in known else None, len(known))
 
