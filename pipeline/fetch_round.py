@@ -44,7 +44,8 @@ def plan_fetch(
     judging = manifests if settings.traps.detect else ()  # the steps whose judgements limit the visits of templates
     quota, held = Quota(shares_of(settings.priority), attempt.step.round), situation.held
     return fetch.FetchStep(
-        root=root,
+        secret=crawl_secret(crawl),
+        root=crawl.root,
         context=_visit_context(root, settings, attempt, quota, requests_before),
         waiting=Waiting.of(manifests),
         robots=paths_of(manifests, "robots"),
@@ -70,7 +71,7 @@ def plan_fetch(
 
 
 def _visit_context(
-    root: str, settings: Settings, attempt: Attempt, quota: Quota, requests_before: datetime | None
+    crawl: CrawlDir, settings: Settings, attempt: Attempt, quota: Quota, requests_before: datetime | None
 ) -> VisitContext:
     kinds = kinds_of(tuple(settings.documents.kinds))
     identity, downloaders = Identity.of(settings.robot, kinds.accept), partial(open_downloaders, settings)

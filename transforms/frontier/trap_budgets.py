@@ -43,6 +43,8 @@ class Budgets:
                 in_turn.append((due.depth, 0, b"", due, None))
                 continue
             shape = shape_of(due.url, due.referrer, due.foreign, due.redirects)
+            if self._may_drain:
+                self._count_own(shape, kind_of(shape, bool(due.links_without_news), self._forms, self._known))
             name = (shape.template, kind_of(shape, bool(due.links_without_news), (), self._known))
             row, source = self._known.rows.get(name), (name, shape.source)
             if row and row["state"] != State.OPEN and not shape.is_foreign:
@@ -52,9 +54,6 @@ class Budgets:
             turn, key = (0, due.url_key) if shape.is_foreign else (turns[name], b"")
             in_turn.append((due.depth, turn, key, due, shape))
             turns[name] += not has_proved(self._known.rows.get(name))
-            if self._may_drain:
-                kind = kind_of(shape, bool(due.links_without_news), self._forms, self._known)
-                self._own_waiting[shape.template, kind] += 1
         for *_, due, limited in sorted(in_turn, key=lambda item: item[:3]):
             if limited is None or self._take(limited, bool(due.links_without_news)):
                 yield due
@@ -72,6 +71,11 @@ class Budgets:
         if shape.form is not None and not shape.is_foreign:
             self._forms.add(shape.form)
         return True
+
+    def _count_own(self, shape: UrlShape, kind: Kind) -> None:
+        """Count a waiting URL for its template, or for the page that links it, as `Holds` does."""
+        name = names_of(shape, kind, self._known.rows)[0]
+        self._own_waiting[name] += 1
 
     def _is_sample(self, shape: UrlShape, kind: Kind, name: Name) -> bool:
         """Whether a URL is of the sample of a page's links, if none of its links to a closed template was tried."""

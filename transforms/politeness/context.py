@@ -39,6 +39,7 @@ class VisitContext:
     # Called once per bundle; the result opens a client for a host.
     opener: Callable[[Names], Callable[[BrowserRules], Client]]
     quota: Quota = EQUAL  # of the priority classes in the budget of a host
+    secret: bytes = b""  # of the crawl: no site can foresee which URLs of a throttled template are sampled
     emits_moved: bool = False  # emit hosts whose robots.txt redirects to another domain as `Moved`
     root: str = ""  # of the crawl directory
     attempt: str = ""  # the name of its durable pieces

@@ -10,7 +10,7 @@ from ..tables.schemas import Row
 from .allow_list import AllowList
 from .discovery import Known, from_elsewhere, kind_of, names_of, shape_of, source_name
 from .judge import SPARED, is_exempt
-from .template_rows import Kind, State, is_shared, new_sources
+from .template_rows import Kind, State, is_shared
 
 TRAP = "trap"
 """The reason of a URL in state `trapped`."""
@@ -32,7 +32,7 @@ class Holds:
         self._hosts = {one.host: (Known(one.rows), frozenset(one.forms)) for one in hosts}
         self._is_allowed = is_allowed
         self._found: dict[bytes, list[Row]] = {}  # by key of the URL: each is looked up for several purposes
-        self._sampled = set[bytes]()  # keys of URLs linked by pages of which no link to the template was tried
+        self._sampled = set[bytes]()  # keys of URLs that were found lately, on pages of whose links none was tried
 
     def __bool__(self) -> bool:
         return bool(self._hosts)
@@ -59,7 +59,8 @@ class Holds:
         names = names_of(shape, kind, known.rows)
         found = [known.rows[name] for name in names if name in known.rows and known.rows[name]["state"] != State.OPEN]
         is_new = found and (found[0]["template"], found[0]["kind"]) == (shape.template, kind)
-        if is_new and source_name(shape, kind) and new_sources(found[0]):
+        is_recent = (row.get("discovered_round") or 0) >= max(one["round"] for one in known.rows.values()) - 1
+        if is_new and is_recent and source_name(shape, kind):
             self._sampled.add(row["url_key"])
         return [] if found and self._is_allowed(row["url"]) else found
 

@@ -23,7 +23,7 @@ OF_SOURCE = 3
 """Number of useless requests by the links of one page that count for a template in a round: less than `ENOUGH`, so that
 no page decides about the links of others."""
 
-_NEW_SOURCES = 16
+_NEW_SOURCES, _LEAST_SOURCES = 16, 2
 _MOSTLY = 2 / 3  # the same, from which on a template is surely no trap
 ANY = "*"
 """The template of a row that all templates of a host share, or the start of that of a file extension."""
@@ -145,9 +145,10 @@ def new_sources(row: Row) -> int:
     """How many pages with links to a template that is not open have a sample in a round, if none of theirs was tried.
 
     A page costs the template about `OF_SOURCE` useless requests, so that these grow with the logarithm of such pages.
+    At least `_LEAST_SOURCES` have one.
     """
     useless = int(row["pages"] + row["failed"] + row["redirected"] - row["fresh"])
-    return _NEW_SOURCES * OF_SOURCE // (OF_SOURCE + max(0, useless))
+    return max(_LEAST_SOURCES, _NEW_SOURCES * OF_SOURCE // (OF_SOURCE + max(0, useless)))
 
 
 def is_shared(template_: str) -> bool:

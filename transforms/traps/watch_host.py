@@ -156,8 +156,8 @@ class _Tally:
         own = (shape.template, kind)
         if source and names[0] == own:
             self._by_source.setdefault(source, []).append(came)
-            self._useless[source] += not came.fresh
-            if not came.fresh and self._useless[source] > OF_SOURCE:
+            self._useless[source] += not came.fresh and not came.redirected  # the next round shows where it led
+            if not came.fresh and not came.redirected and self._useless[source] > OF_SOURCE:
                 names = [name for name in names if name[1] == Kind.TYPE]
         self._results[tuple(names), came] += 1
         if not came.fresh:
