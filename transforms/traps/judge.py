@@ -120,7 +120,8 @@ def of_source(row: Row, template_: Row | None) -> Row:
     is_closed = template_ is not None and template_["state"] != State.OPEN
     if is_closed and row["state"] == State.OPEN:
         return row | {"state": State.TRAPPED, "since": row["round"], "budget": 0}
-    return row | {"budget": min(row["budget"], _OF_SOURCE)}
+    is_unresolved = row["redirected"] == requests_of(row)  # the next round shows where they led
+    return row | {"budget": min(row["budget"], _REOPENED if is_unresolved else _OF_SOURCE)}
 
 
 def end(row: Row, is_idle: bool, round_: int) -> Row:

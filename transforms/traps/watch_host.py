@@ -169,8 +169,10 @@ class _Tally:
         counts = _totals(self._results)
         for name, results in self._by_source.items():
             template = self._known.get((template_part(name[0]), name[1]))
-            if self._useless[name] >= ENOUGH or (template and template["state"] != State.OPEN):
-                counts[name] = Counts(*map(sum, zip(*results, strict=True)))
+            total = Counts(*map(sum, zip(*results, strict=True)))
+            is_closed = template is not None and template["state"] != State.OPEN
+            if is_closed or max(self._useless[name], total.redirected) >= ENOUGH:
+                counts[name] = total
         for name in {*self._known, *counts}:
             if found := self._redirects.get(template_part(name[0])):
                 counts[name] = counts.get(name, Counts())._replace(**found)
