@@ -121,7 +121,7 @@ def of_source(row: Row, template_: Row | None) -> Row:
     if is_closed and row["state"] == State.OPEN:
         return row | {"state": State.TRAPPED, "since": row["round"], "budget": 0}
     is_unresolved = row["redirected"] == requests_of(row)  # the next round shows where they led
-    return row | {"budget": min(row["budget"], _REOPENED if is_unresolved else _OF_SOURCE)}
+    return row | {"budget": min(row["budget"], _SAMPLED if is_unresolved else _OF_SOURCE)}
 
 
 def end(row: Row, is_idle: bool, round_: int) -> Row:
