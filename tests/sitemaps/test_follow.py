@@ -245,6 +245,8 @@ def test_what_only_the_robots_txt_of_another_host_leads_to_is_foreign_with_all_t
     assert {row["url"]: row["foreign"] for row in own} == {f"{A}/page": False}
     (inner,) = from_visit(visit(index("/two.xml"), **of_b), ANYWHERE, SETTINGS).candidates
     assert (inner["foreign"], inner["sitemap"]["hosts"]) == (True, ["b.test"])
-    (moved,) = from_visit(visit(outcome=Outcome.REDIRECTED, redirect_to=f"{B}/evil.xml", **of_b), ANYWHERE, SETTINGS).candidates
+    (moved,) = from_visit(
+        visit(outcome=Outcome.REDIRECTED, redirect_to=f"{B}/evil.xml", **of_b), ANYWHERE, SETTINGS
+    ).candidates
     there = visit(pages, url=f"{B}/evil.xml", host="b.test", sitemap=moved["sitemap"], foreign=moved["foreign"])
     assert [row["url"] for row in from_visit(there, ANYWHERE, SETTINGS).candidates] == [f"{B}/page"]

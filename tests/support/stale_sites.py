@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from tests.support.honest_sites import page, story
-from tests.support.trap_sites import COMMON_WORDS, Site, chance, word
+from tests.support.trap_sites import Site, chance, word
 from tests.support.web import Page, redirect
 
 LIVE, LISTS = 200, 10
@@ -38,7 +38,9 @@ def _dead(count: int) -> list[str]:
 GONE: dict[str, Callable[[str], Page | None]] = {
     "gone": lambda path: None,
     "home": lambda path: redirect("/"),
-    "login": lambda path: page("Log in", "Please enter your name.") if path[:2] == "/l" else redirect(f"/login?to={path}"),
+    "login": lambda path: (
+        page("Log in", "Please enter your name.") if path[:2] == "/l" else redirect(f"/login?to={path}")
+    ),
     "same": lambda path: page("Sorry", "This page is not here any more.", [("/", "home")]),
     "named": lambda path: page("Sorry", f"There is no {path} here any more.", [("/", "home")]),
     "soon": lambda path: page("Coming soon", "There is nothing on this page yet.", [("/", "home")]),
@@ -97,7 +99,11 @@ def random_words() -> Stale:
 
     pages["/doc/0"] = page("Zero", story("/doc/0"), [("/item/mistyped", "a dead link")])
     known = dict(pages)
-    return Stale(Site(lambda path: known.get(path) or answer(path), lambda path: path if path in known else None, len(known)), {*pages}, [])
+    return Stale(
+        Site(lambda path: known.get(path) or answer(path), lambda path: path if path in known else None, len(known)),
+        {*pages},
+        [],
+    )
 
 
 STALE: dict[str, Callable[[], Stale]] = {

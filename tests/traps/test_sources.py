@@ -1,5 +1,7 @@
 """What one place links says what this place is worth: no page that another place links waits for it (issue 45)."""
 
+import itertools
+
 import pytest
 
 from tests.support.stale_sites import STALE
@@ -16,5 +18,5 @@ def test_dead_links_of_one_place_cost_no_page_of_another(name: str) -> None:
     useless = [sum(path not in stale.useful for path in paths) for paths in crawled.visited]
     assert stale.useful <= {path for paths in crawled.visited[:ROUNDS] for path in paths}, useless
     assert sum(useless[:ROUNDS]) <= MOST, useless
-    assert all(later <= max(earlier, SAMPLED) for earlier, later in zip(useless[3:], useless[4:], strict=False)), useless
+    assert all(later <= max(earlier, SAMPLED) for earlier, later in itertools.pairwise(useless[3:])), useless
     assert crawled.waiting == set(), "the crawl has not ended"

@@ -113,9 +113,7 @@ class Turns:
             return
         is_linked_only = due is not None and reply.status == 429 and self._is_of_others(turn, due)
         wanted = None if is_linked_only else wanted
-        is_of_template = due is not None and (
-            is_linked_only or backoff.may_be_of_template(end, reply.status, wanted)
-        )
+        is_of_template = due is not None and (is_linked_only or backoff.may_be_of_template(end, reply.status, wanted))
         is_news = self._note(turn.queue, due, end) if due else True
         if is_linked_only and due is not None:
             turn.queue.set_aside(due)

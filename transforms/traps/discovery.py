@@ -59,7 +59,9 @@ def shape_of(url: str, referrer: str | None = None, foreign: bool | None = False
     bare = form(target)
     code = form_hash(bare) if bare else None
     is_of_others = is_foreign(url, referrer) if foreign is None else foreign
-    return UrlShape(template(target), code, extension(target), from_template, is_same_path, is_nested, is_of_others, source)
+    return UrlShape(
+        template(target), code, extension(target), from_template, is_same_path, is_nested, is_of_others, source
+    )
 
 
 _template = functools.lru_cache(1 << 12)(template)

@@ -18,7 +18,19 @@ from .holds import TrappedHost
 from .judge import Counts
 from .news import NOTHING_SEEN, Duplicates, HostNews, Seen
 from .novelty import pack
-from .template_rows import ENOUGH, FIRST, OF_SOURCE, SOURCE, Kind, Name, State, is_own, is_shared, new_row, template_part
+from .template_rows import (
+    ENOUGH,
+    FIRST,
+    OF_SOURCE,
+    SOURCE,
+    Kind,
+    Name,
+    State,
+    is_own,
+    is_shared,
+    new_row,
+    template_part,
+)
 
 _CHAIN = 2  # redirects in a row within a template; a renamed page takes one, its old address without a slash another
 
@@ -91,7 +103,9 @@ def watch(
     """
     earlier, duplicates = Known(traps), Duplicates(copies, near)
     pages = sum(int(row["pages"]) for row in earlier.rows.values() if not is_shared(row["template"]))
-    news, tally, stale = HostNews(trap_samples, pages, _answers(requests), site), _Tally(earlier.rows), list[bytes]()
+    answers = _answers(requests)
+    answers |= _with_errors(requests, {*answers, *(row["template"] for row in trap_samples if row.get("answer"))})
+    news, tally, stale = HostNews(trap_samples, pages, answers, site), _Tally(earlier.rows), list[bytes]()
     for request in sorted(requests, key=_order):
         if request["kind"] is not None:
             continue
@@ -231,6 +245,13 @@ def _answers(requests: Iterable[YieldRow]) -> dict[str, soft_404.Known]:
         if request["kind"] == PROBE and request["referrer"]:
             found.setdefault(family(shape_of(request["referrer"]).template), []).append(request)
     return {group: soft_404.learn(answers) for group, answers in found.items()}
+
+
+def _with_errors(requests: Iterable[YieldRow], answered: Iterable[str]) -> dict[str, soft_404.Known]:
+    """The families of a round in which the host has answered a URL with 404 or 410: these need not be asked."""
+    gone = (request for request in requests if request["outcome"] == Outcome.GONE and request["kind"] is None)
+    found = {family(shape_of(request["url"]).template) for request in gone}
+    return dict.fromkeys(found.difference(answered), soft_404.Known(soft_404.ErrorPages.NONE))
 
 
 def _probes(sample: YieldRow, key: bytes) -> Iterator[CandidateRow]:
