@@ -20,6 +20,7 @@ from beamtrawl.pipeline.attempt import Engine
 from beamtrawl.pipeline.control import End, StopSignal
 from beamtrawl.pipeline.seeds import Seed
 from beamtrawl.runners.crawling import session
+from beamtrawl.runners.crawling.console import Console
 from beamtrawl.runners.engines.choose import RUNNERS, engine, notice
 from beamtrawl.runners.process.background import Background
 from beamtrawl.runners.progress.words import describe_end
@@ -121,7 +122,8 @@ def crawl(
     _refuse_start(directory, chosen, found)
     with plain_beam():
         where = _engine(runner, workers, list(beam_options))
-        end = _run(lambda stop: session.run(directory, chosen, found, where, recorder, stop, rounds), recorder)
+        console = Console([recorder], rounds)
+        end = _run(lambda stop: session.run(directory, chosen, found, where, console, stop, rounds), console, recorder)
     return _report(directory, end, recorder, time.monotonic() - started)
 
 
@@ -202,17 +204,22 @@ def _warn(message: str, functions: int = 1) -> None:
     warnings.warn(message, BeamtrawlWarning, stacklevel=functions + 2)
 
 
-def _run(work: Callable[[StopSignal], End], recorder: Recorder) -> End:
+def _run(work: Callable[[StopSignal], End], console: Console, recorder: Recorder) -> End:
     """Run in the background and report. What interrupts this first makes the work commit what it has."""
     stop = StopSignal()
     background = Background(lambda: work(stop))
+
+    def tick() -> None:
+        console.tick()
+        recorder.report()
+
     try:
-        background.wait(recorder.tick)
+        background.wait(tick)
     except BaseException:
         stop.stop()
         background.wait(lambda: None)
         raise
-    recorder.tick()
+    recorder.report()
     return background.result()
 
 

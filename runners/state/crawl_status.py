@@ -129,7 +129,7 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
         directory=crawl.root,
         rounds=step.round - 1 if step.kind == "fetch" else step.round,
         next_step=NextStep(step.kind, step.round),
-        running=running_step(crawl, step, _rows_of(step, manifests, frontier, counts.outcomes, settings.limits)),
+        running=running_step(crawl, step, rows_of(step, manifests, frontier, counts.outcomes, settings.limits)),
         index_segments=len(live_index(manifests).segments),
         outcomes=counts.outcomes,
         frontier=frontier,
@@ -149,6 +149,12 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
         **_waits(crawl, manifests, hosts, due.by_host, now),
         **_totals(manifests),
     )
+
+
+def refreshed(status: Status, crawl: CrawlDir, manifests: Sequence[Manifest]) -> Status:
+    """Return an earlier status with the frontier, the outcomes and the times of later manifests, at little cost."""
+    frontier, outcomes = waiting_by_reason(crawl.root, manifests), _counts(manifests).outcomes
+    return dataclasses.replace(status, frontier=frontier, outcomes=outcomes, **_totals(manifests))
 
 
 class _Counts(NamedTuple):
@@ -274,7 +280,7 @@ def _posix(moment: datetime | None) -> float | None:
     return moment.timestamp() if moment else None
 
 
-def _rows_of(
+def rows_of(
     step: Step, manifests: Sequence[Manifest], frontier: Mapping[str, int], outcomes: Mapping[str, int], limits: Limits
 ) -> int:
     """Return how many URLs of the frontier, or visits, a step processes at most."""

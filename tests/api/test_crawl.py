@@ -169,7 +169,7 @@ def test_progress_is_reported_in_the_thread_of_the_caller(tmp_path: Path) -> Non
         ("update", 1, False),
         ("update", 1, True),
     ]
-    assert [str(p) for p in said[:2]] == ["1 seed added", "round 1 fetch of 1 URL"]
+    assert [str(p) for p in said[:2]] == ["1 seed added", "round 1 fetch starts: 1 URL in the frontier"]
     assert (said[1].done, said[1].total) == (0, 1)
     (fetched,) = (p for p in said if p.step == "fetch" and p.is_committed)
     assert (fetched.done, fetched.total, fetched.outcomes) == (1, 1, {"fetched": 1})

@@ -171,14 +171,21 @@ def test_of_two_crawls_at_once_one_refuses(store: Store) -> None:
     assert counts(answer(store, "sql", directory, COUNT, "--json")) == {"visits": PAGES - 1, "urls": PAGES - 1}
 
 
-def test_status_beside_a_running_crawl(store: Store) -> None:
+def test_status_and_the_page_beside_a_running_crawl(store: Store) -> None:
     directory = f"{store.root}/crawl"
     with Web({"site.test": site(0.5)}) as web:
         process = start(store, *crawl_words(directory, web))
         _wait(lambda: len(web.requests) >= 5)
         found = answer(store, "status", directory)
-        process.terminate()
-        ran(process)
+        watch = start(store, "watch", directory, "--port", "0")
+        try:
+            url = watch.stdout.readline().split(" at ")[1].split()[0]  # type: ignore[union-attr]
+            _wait(lambda: b"Hosts that hold the round" in urllib.request.urlopen(url).read())
+        finally:
+            watch.terminate()
+            watch.communicate()
+            process.terminate()
+            ran(process)
     assert f"running: process {process.pid} since " in found
     assert "; fetch since " in found
 

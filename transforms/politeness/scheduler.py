@@ -13,7 +13,8 @@ from ..tables.schemas import HostRow
 from ..tables.sitemap_terms import EXTERNAL, PROBE
 from ..urls.canonical import origin as origin_of
 from ..workers.keeper import Keeper
-from ..workers.progress import Census, Watch
+from ..workers.progress import Watch
+from ..workers.reports import Census
 from . import backoff, host_queue
 from .clock import SYSTEM_CLOCK, Calls, Clock
 from .context import CHECK_INTERVAL, Event, VisitContext
@@ -253,6 +254,6 @@ class HostScheduler:
         if not self._queues and not self._requests:
             self._census = Census()
         elif now >= self._census_at:
-            self._census = self._turns.census(now)
+            self._census = self._turns.census(now, self._requests.under_way())
             self._census_at = now + 200 * (self._clock.monotonic() - now)
         self._watch.snapshot = self._turns.report.snapshot(len(self._requests), self._census)

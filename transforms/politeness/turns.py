@@ -2,7 +2,7 @@
 
 import dataclasses
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -13,7 +13,8 @@ from ..outcomes import Outcome
 from ..tables.schemas import HostRow
 from ..urls.canonical import origin as origin_of
 from ..workers.keeper import Keeper
-from ..workers.progress import Census, Report
+from ..workers.progress import Report
+from ..workers.reports import Census
 from . import backoff
 from .census import take_census
 from .clock import Clock, monotonic
@@ -44,7 +45,7 @@ class Turns:
             self._not_before = monotonic(context.requests_before, clock) + self._politeness.delay
         self.deadline = monotonic(context.deadline, clock) if context.deadline else FOR_EVER  # monotonic clock
         self.queues = SharedQueues(lambda: self.deadline)
-        self.report = Report()
+        self.report = Report(lambda: clock.utc().timestamp())
 
     def __contains__(self, host: str) -> bool:
         return host in self._by_host
@@ -71,10 +72,11 @@ class Turns:
             else:
                 self.schedule(known)
 
-    def census(self, now: float) -> Census:
-        """Return the census of all queues."""
+    def census(self, now: float, under_way: Mapping[str, float]) -> Census:
+        """Return the census of all queues; `under_way` has the start of the request of each that has one."""
         named = ((self.queues.name_of(host), turn) for host, turn in self._by_host.items())
-        return take_census(named, now, self.deadline, self._politeness)
+        answer_s = self._context.fetch.read_timeout
+        return take_census(named, now, self.deadline, self._politeness, under_way, answer_s)
 
     def schedule(self, turn: HostTurn, look: bool = False) -> None:
         """Schedule a host's turn for when it is ready.
@@ -165,7 +167,7 @@ class Turns:
 
     def visit(self, turn: HostTurn, due: Due, end: Outcome, reply: Reply, rule: str) -> Event:
         """Return the row of a visit that has ended, and count it."""
-        self.report.count(end, reply)
+        self.report.count(end, reply, due.url)
         turn.tally.visit(end, reply.status)
         robots = turn.robots.get(origin_of(due.url))
         row = visit_row(
