@@ -71,7 +71,7 @@ def front(count: int, answer: str) -> Stale:
 
 
 def register() -> Stale:
-    """Ten lists of years lead to 600 entries that say that there is none, a list two clicks further to 100 real ones."""
+    """Ten lists lead to 600 entries that say that there is none, a list two clicks further to 100 real ones."""
     pages = {path: page(path, story(path)) for path in _TEXTS}
     old = [f"/entry?id={n}" for n in range(600)]
     new = [f"/entry?id={n}" for n in range(600, 700)]
@@ -84,26 +84,6 @@ def register() -> Stale:
         pages[path] = page(f"Year {path}", story(path), [(entry, entry) for entry in old[60 * n : 60 * n + 60]])
     pages |= {path: page(f"Entry {path}", story(path)) for path in new}
     return Stale(_site(pages, lambda path: page("Register", "There is no entry."), old), {*pages}, [])
-
-
-def random_words() -> Stale:
-    """Any path is answered with the title "Sorry", its own address, random words, and links to further invented paths."""
-    pages = _live()
-    sections = ("item", "doc", "list")
-
-    def answer(path: str) -> Page | None:
-        luck = chance("random", path)
-        links = [f"/{luck.choice(sections)}/{word(luck, 4)}" for _ in range(4)]
-        words = " ".join(word(luck, 4) for _ in range(50))
-        return page("Sorry", f"{path} {words}", [(link, link) for link in links])
-
-    pages["/doc/0"] = page("Zero", story("/doc/0"), [("/item/mistyped", "a dead link")])
-    known = dict(pages)
-    return Stale(
-        Site(lambda path: known.get(path) or answer(path), lambda path: path if path in known else None, len(known)),
-        {*pages},
-        [],
-    )
 
 
 STALE: dict[str, Callable[[], Stale]] = {
