@@ -34,11 +34,9 @@ CLOSED = new_row("a.test", ("/item/*", Kind.PLAIN)) | {"pages": 30, "state": "th
 TRIED = CLOSED | {"template": "/item/* linked by /list/a", "pages": 2, "state": "trapped", "budget": 0}
 
 
-def waiting(source: str, count: int, **fields: object) -> list[Due]:
-    return [
-        due(f"http://a.test/item/{source}{n}", 3, referrer=f"http://a.test/list/{source}", **fields)
-        for n in range(count)
-    ]
+def waiting(source: str, count: int) -> list[Due]:
+    rows = [due(f"http://a.test/item/{source}{n}", 3) for n in range(count)]
+    return [row._replace(referrer=f"http://a.test/list/{source}") for row in rows]
 
 
 def chosen(rows: list[Due], *known: dict, secret: bytes = b"") -> Counter[str]:
