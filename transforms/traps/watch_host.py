@@ -175,7 +175,7 @@ class _Tally:
                 names = [name for name in names if name[1] == Kind.TYPE]
         self._results[tuple(names), came] += 1
         if not came.fresh:
-            for name in names:
+            for name in {*names, source or own}:
                 self.samples.setdefault(name, []).append(request["url"])
 
     def counts(self) -> dict[Name, Counts]:
