@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+from ..transforms.aliases.secret import crawl_secret
 from ..transforms.blocks.files import read_blocks
 from ..transforms.directory.crawl_dir import CrawlDir, next_step
 from ..transforms.settings import Settings
@@ -29,6 +30,8 @@ def run_crawl(
     An uncommitted step is repeated, from the committed state. `rounds` counts fetch steps from now on.
     """
     current = with_released(crawl, settings)
+    if current.aliases.learn:
+        crawl_secret(crawl)  # a file of somebody else ends the crawl before its first request
     follow_index_scope(crawl, current, engine, observer)
     release_allowed_urls(crawl, current.traps, datetime.now(UTC))
     release_reopened_urls(crawl, current.traps, datetime.now(UTC))

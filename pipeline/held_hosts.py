@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from ..transforms.politeness.backoff import REFUSED, SILENT, STATE_COLUMNS, patience, ready_at, without_refusal
 from ..transforms.politeness.host_stats import newest_rows
-from ..transforms.settings import Politeness
+from ..transforms.settings import Limits, Politeness
 from ..transforms.tables.key_scan import Wanted, matching_rows
 from ..transforms.tables.schemas import HOSTS, TIME, HostRow
 from ..transforms.tables.table_files import open_parquet, statistics
@@ -53,6 +53,18 @@ def held_hosts(
         sum(rows[host]["held_by"] == REFUSED for host in until),
         frozenset(host for host, row in rows.items() if row["held_by"] in SILENT),
     )
+
+
+def full_hosts(root: str, paths: Sequence[str], limits: Limits) -> frozenset[str]:
+    """Return the hosts that had as many visits as the whole crawl may make to one; reads nothing without a limit."""
+    if not (most := limits.max_pages_per_host_total):
+        return frozenset()
+    found = set[str]()
+    for path in paths:
+        with open_parquet(root, path) as file:
+            rows = file.read(["host", "visits"], use_threads=False)  # a sum, which only grows
+            found |= set(rows.filter(pc.greater_equal(rows["visits"], most))["host"].to_pylist())
+    return frozenset(found)
 
 
 def _may_wait(root: str, path: str, politeness: Politeness, now: datetime) -> Iterator[str]:

@@ -16,7 +16,7 @@ from ..transforms.politeness.adopted import state_rows
 from ..transforms.settings import Settings, settings_digest
 from .control import End
 from .excluded_urls import count_excluded, excluded_urls
-from .held_hosts import Held, held_hosts
+from .held_hosts import Held, full_hosts, held_hosts
 from .next_action import LONGEST_WAIT, Outlook
 from .release_held import held_urls
 
@@ -52,13 +52,15 @@ def look(
     promised = list(state_rows(crawl.root, leftovers))
     held = held_hosts(crawl.root, paths_of(manifests, "hosts"), promised, settings.politeness, now, others)
     blocks = read_blocks(crawl)
-    closed = NotRequested(blocks, excluded, only_external)
+    full = full_hosts(crawl.root, paths_of(manifests, "hosts"), settings.limits)
+    held = held._replace(not_due=held.not_due | full)
+    closed = NotRequested(blocks, excluded, only_external, full)
     batches = read_waiting(crawl.root, Waiting.of(manifests), ["host", "due_at", *closed.columns])
     coming = next_round(map(closed.without, batches), held.until, held.silent, now, LONGEST_WAIT)
     if leftovers.files:
         coming = NextRound(now, now)
     planned_at = DuePages.of(crawl.root, manifests).first() if settings.recrawl.per_day else None
-    outlook = Outlook(coming, planned_at, closed.blocked, closed.excluded, held.refused, only_external)
+    outlook = Outlook(coming, planned_at, closed.blocked, closed.excluded, held.refused, only_external, closed.full)
     waiting = sum(waiting_by_reason(crawl.root, manifests).values())
     return Situation(now, waiting, pages_left, held, blocks, excluded, leftovers, others, outlook)
 
@@ -67,7 +69,8 @@ def with_counts(end: End, crawl: CrawlDir, settings: Settings) -> End:
     """Return an end with the numbers of URLs that are counted only then."""
     manifests = crawl.manifests()
     if end.reason == "frontier_empty":
-        return end._replace(held=len(held_urls(crawl, manifests)))
+        is_over = not end.rounds and not settings.recrawl.is_on
+        return end._replace(held=len(held_urls(crawl, manifests)), is_over=is_over)
     if end.reason not in ("rounds", "max_pages"):
         return end
     excluded = excluded_urls(crawl, manifests, settings_digest(settings), settings.scope, settings.documents)

@@ -10,6 +10,8 @@ _NOT_ALLOWED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR}
 class BeamtrawlError(Exception):
     """Base of all errors that Beamtrawl raises on purpose; the message is one line that names the way out."""
 
+    is_usage = False  # whether a command line or settings cannot be understood: exit code 2
+
 
 class CrawlDirError(BeamtrawlError):
     """A crawl directory that cannot be read or written; the message is one line that states the remedy."""

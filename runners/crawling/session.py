@@ -14,13 +14,15 @@ from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from ...pipeline import control
+from ...pipeline.add_revisits import add_all
 from ...pipeline.attempt import Engine
 from ...pipeline.control import End, StopSignal
 from ...pipeline.crawl import run_crawl
 from ...pipeline.rank import has_lost_ranks, has_unranked_links, rank
 from ...pipeline.seeds import Added, Seed, add_seeds, decode_lines, parse_seeds
-from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from ...transforms.directory.crawl_settings import has_lost_settings, last_settings, stored_settings
+from ...transforms.directory.own_files import refuse_foreign
 from ...transforms.directory.reserve import keep_reserve
 from ...transforms.frontier.scorers import load_scorers
 from ...transforms.http.address_guard import blocked, literal_loopback
@@ -41,7 +43,8 @@ from ..terminal.errors import StartError
 
 SETTINGS = {
     "max_pages": "limits.max_pages",
-    "max_pages_per_host": "limits.max_pages_per_host",
+    "max_pages_per_host": "limits.max_pages_per_host_total",
+    "max_pages_per_host_per_round": "limits.max_pages_per_host_per_round",
     "round_time": "limits.round_time",
     "depth": "scope.depth",
     "scope": "scope.mode",
@@ -50,6 +53,10 @@ SETTINGS = {
     "contact": "robot.contact",
     "info_url": "robot.info_url",
     "allow_address": "fetch.allow_addresses",
+    "include": "scope.include",
+    "exclude": "scope.exclude",
+    "check_external": "scope.check_external",
+    "recrawl_after": "recrawl.after",
 }
 """The settings with a separate name on the command line and in Python, each with its key in crawl.toml."""
 
@@ -81,6 +88,14 @@ class Observer(control.Observer, Protocol):
     """Receives the progress of a run."""
 
     def seeds_added(self, added: Added) -> None: ...
+
+
+def refuse_foreign_folder(directory: CrawlDir, option: str) -> None:
+    """Raise StartError for a directory with files of somebody else and no crawl; `option` starts one there anyway."""
+    try:
+        refuse_foreign(directory, f"name a new directory, such as {directory.path('crawl')}, or add {option}")
+    except CrawlDirError as error:
+        raise StartError(str(error)) from error
 
 
 def refuse_lost_settings(directory: CrawlDir) -> None:
@@ -157,6 +172,11 @@ def refuse_seedless(directory: CrawlDir, seeds: list[Seed], words: Words) -> Non
         raise StartError(f"{directory.root} is a new crawl and needs a URL to start from: {words.start}")
 
 
+def is_public(seeds: Sequence[Seed]) -> str | None:
+    """The first seed that is not on this machine."""
+    return next((seed.url for seed in seeds if not literal_loopback(urlsplit(seed.url).hostname or "")), None)
+
+
 def refuse_anonymous(robot: Robot, seeds: list[Seed], options: Mapping[str, str]) -> None:
     """Raise StartError if a seed is not on this machine and the robot has no name or contact (docs/politeness.md).
 
@@ -165,11 +185,11 @@ def refuse_anonymous(robot: Robot, seeds: list[Seed], options: Mapping[str, str]
     if Identity.of(robot).complete:
         return
     missing = [name for name in ("name", "contact", "info_url") if not getattr(robot, name)]
-    public = next((s.url for s in seeds if not literal_loopback(urlsplit(s.url).hostname or "")), None)
-    if public:
+    if public := is_public(seeds):
         way_out = f"set {', '.join(missing)} under [robot] in crawl.toml"
         if options:
             way_out = f"add {' '.join(options[name] for name in missing)}, or set [robot] in crawl.toml"
+            way_out += ", or for all crawls in ~/.config/beamtrawl/robot.toml"
         raise StartError(f"{public} is not on this machine, and requests to it must identify the robot: {way_out}")
 
 
@@ -207,8 +227,11 @@ def run(
     observer: Observer,
     stop: StopSignal,
     rounds: int | None,
+    again: bool = False,
 ) -> End:
     """Take the lock, write crawl.toml if there is none, add the seeds, run rounds, and rank the result.
+
+    `again` visits everything once more that was visited.
 
     LockedError if another process writes to the directory.
     """
@@ -223,6 +246,9 @@ def run(
         keep_reserve(claimed)
         if seeds:
             observer.seeds_added(add_seeds(claimed, seeds, settings_digest(settings), datetime.now(UTC)))
+        if again:
+            observer.busy("looking for pages to visit again")
+            add_all(claimed, engine)
         end = run_crawl(claimed, settings, engine, observer, stop, rounds)
         if not stop.is_set():
             rank_after_crawl(claimed, settings.ranking, engine, observer)

@@ -38,7 +38,7 @@ def render(stored: Stored, rules: PageRules, link: Callable[[str], str] = str, n
         return Rendered(markdown(found, link), found.licence)
     if body and document["media_type"] in media_types.MARKDOWN:
         text, _ = charsets.decode(body, media_types.parse(stored.content_type)[1], False)
-        return Rendered(front_matter.split(text).text.strip("\r\n"), "")
+        return Rendered(without_unseen(front_matter.split(text).text.replace("\r\n", "\n")).strip("\n"), "")
     text = without_passages(document["text"] or "", () if nosnippet else document["nosnippet"] or ())
     return Rendered(from_text(without_unseen(text), document["headings"] or ()), "")
 

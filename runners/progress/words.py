@@ -197,18 +197,25 @@ def describe_end(end: End, waiting: int, release: str = "") -> str:
 
     `release` is the command that releases URLs held as traps.
     """
-    urls, count = counted(waiting, "URL"), max(0, waiting - end.blocked - end.excluded)
+    urls, count = counted(waiting, "URL"), max(0, waiting - end.blocked - end.excluded - end.full)
     waits = _urls(count, "waits", "wait") if count else "no page is due"
     blocked = _urls(end.blocked, "that is blocked", "that are blocked") if end.blocked else ""
     excluded = (
         f"{counted(end.excluded, 'URL')} that the settings exclude (explain URL names the rule)" if end.excluded else ""
     )
-    closed = " and ".join(filter(None, (blocked, excluded)))
+    most = "of hosts with all visits that limits.max_pages_per_host_total permits (--max-pages-per-host)"
+    full = f"{counted(end.full, 'URL')} {most}" if end.full else ""
+    closed = " and ".join(filter(None, (blocked, excluded, full)))
     among = f", among them {excluded}" if excluded else ""
     reasons = {
         "frontier_empty": "the frontier is empty"
         + (f" but for {closed}" if closed else "")
-        + (f"; {_urls(end.held, 'is', 'are')} held as traps; to release them: {release}" if end.held else ""),
+        + (f"; {_urls(end.held, 'is', 'are')} held as traps; to release them: {release}" if end.held else "")
+        + (
+            "; pages are not visited again, unless crawl --again (all, now) or --recrawl-after DAYS"
+            if end.is_over
+            else ""
+        ),
         "rounds": f"{counted(end.rounds, 'round')} done, {urls} in the frontier{among}",
         "max_pages": f"the limit of {counted(end.max_pages, 'page')} is reached, {urls} in the frontier{among};"
         " to go on, raise limits.max_pages (--max-pages)",

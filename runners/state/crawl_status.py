@@ -94,7 +94,7 @@ class Status:
     fetch_seconds: float  # of all fetch steps that sent requests
     imported: int  # visits that archives gave, without a request
     bytes: int  # of the files of tables
-    limits: dict[str, int]  # of pages that are set, by name: max_pages, max_pages_per_round, max_pages_per_host
+    limits: dict[str, int]  # of pages that are set, by name, such as max_pages
     blocks: list[Block]  # oldest first
     blocked: int  # URLs in the frontier that a block matches
     excluded: int  # others in it that the settings exclude
@@ -108,7 +108,7 @@ class Status:
 WAITS_NAMED = 5
 """The hosts whose wait is explained."""
 
-_LIMITS = ("max_pages", "max_pages_per_round", "max_pages_per_host")
+_LIMITS = ("max_pages", "max_pages_per_round", "max_pages_per_host_total", "max_pages_per_host_per_round")
 
 
 def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, disk: Space | None = None) -> Status:

@@ -8,6 +8,8 @@ from ...transforms.errors import BeamtrawlError
 class Usage(BeamtrawlError):
     """The command line cannot be understood: exit 2."""
 
+    is_usage = True
+
 
 class StartError(Usage):
     """A crawl cannot start with the given input: no seed URL, no robot name, unknown options of Beam."""

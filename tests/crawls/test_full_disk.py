@@ -130,8 +130,9 @@ def full(crawled: Path, tmp_path: Path) -> Iterator[Path]:
 
 def test_clean_works_on_a_full_disk(full: Path) -> None:
     (full / "reserve").unlink()
-    (full / "urls" / "garbage.parquet").write_bytes(b"as after an attempt that failed")
-    assert beamtrawl("clean", full) == (0, "1 file removed\n", "")
+    garbage = "urls/round=000000/part-0123456789abcdef.parquet"
+    (full / garbage).write_bytes(b"as after an attempt that failed")
+    assert beamtrawl("clean", full) == (0, f"removed: {garbage}\n1 file removed\n", "")
     assert not (full / "lock.json").exists()
     assert beamtrawl("check", "crawl", full).code == 0
 

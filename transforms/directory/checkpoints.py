@@ -80,6 +80,6 @@ def parse_checkpoint(file_name: str, text: str) -> dict[str, Manifest]:
         if not isinstance(data, dict) or data["format"] != _FORMAT:
             raise ValueError("it is not a checkpoint of Beamtrawl")
         return {name: manifest_of(name, fields) for name, fields in data["manifests"].items()}
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise CrawlDirError(f"manifests/{file_name} cannot be used: {reason}; restore it from a copy") from error

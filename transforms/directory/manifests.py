@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from importlib import metadata
 from typing import Any
@@ -97,7 +97,7 @@ def parse_manifest(file_name: str, text: str, way_out: str = RESTORE) -> Manifes
     """The manifest in a JSON text; CrawlDirError, which ends with `way_out`, if it is corrupt, foreign or too new."""
     try:
         return manifest_of(file_name, json.loads(text))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise CrawlDirError(f"manifests/{file_name} cannot be used: {reason}; {way_out}") from error
 
@@ -115,10 +115,31 @@ def manifest_of(file_name: str, data: Any) -> Manifest:
             raise ValueError(f"its {field} is no {kind.__name__}")
     data |= {name: tuple(data[name]) for name in lists}
     manifest = Manifest(**data)
+    for path in _paths_in(manifest):
+        if not isinstance(path, str) or not _BELOW.fullmatch(path):
+            raise ValueError(f"it names {path!r}, which is no path below the crawl directory")
     # One pattern for all manifests: to compile one for each would take longer than all else here.
     if not file_name.startswith(manifest.name) or not _SUFFIX.fullmatch(file_name, len(manifest.name)):
         raise ValueError(f"it says it is {manifest.name}")
     return manifest
+
+
+_BELOW = re.compile(r"(?:(?!\.{1,2}(?:/|$))[^/\\:\0]+(?:/|$))+")
+
+
+def _paths_in(manifest: Manifest) -> Iterator[Any]:
+    """What a manifest names: whoever gives somebody a crawl directory must not have files outside read or removed."""
+    yield from (file.path for file in (*manifest.files, *manifest.index_files))
+    for field in (
+        manifest.consumed,
+        manifest.index,
+        manifest.index_replaced,
+        manifest.index_dropped,
+        manifest.replaced,
+    ):
+        yield from field
+    for folders in manifest.index_links.items():
+        yield from folders
 
 
 def fields_of(manifest: Manifest) -> dict[str, Any]:

@@ -4,10 +4,12 @@ import contextlib
 import errno
 import os
 import shutil
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
+from ..errors import CrawlDirError
 from .store import Space, Store, matcher
 
 try:
@@ -53,7 +55,7 @@ class LocalDisk(Store):
         return os.path.exists(path)
 
     def open(self, path: str) -> BinaryIO:
-        return open(path, "rb", buffering=0)  # a buffer would read more than is asked for
+        return open(path, "rb", buffering=0, opener=_open_regular)  # a buffer would read more than is asked for
 
     def create(self, path: str, mode: int = 0o666) -> BinaryIO:
         """As `Store.create`, without a buffer."""
@@ -106,8 +108,8 @@ class LocalDisk(Store):
         os.link(source, target)
 
     def remove(self, path: str) -> None:
-        """Removes a file, or a folder with its contents."""
-        shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+        """Removes a file; never a folder, which may hold files of others."""
+        os.remove(path)
 
     def delete(self, paths: Iterable[str]) -> None:
         failed = None
@@ -154,8 +156,24 @@ class LocalDisk(Store):
         usage = shutil.disk_usage(folder)
         return Space(usage.free, usage.total)
 
+    def permissions(self, path: str) -> int:
+        try:
+            return stat.S_IMODE(os.stat(path).st_mode) & 0o666
+        except FileNotFoundError:
+            return 0o666
+
     def changed_at(self, path: str) -> int:
         return os.stat(path).st_mtime_ns
+
+
+def _open_regular(path: str, flags: int) -> int:
+    """A descriptor of a file; CrawlDirError for a pipe or a device, which has no end, or never begins."""
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # `open` itself refuses a folder
+        return descriptor
+    os.close(descriptor)
+    raise CrawlDirError(f"{path} is a pipe or a device, and must be a file; rename or remove it")
 
 
 def _lock(descriptor: int, folder: str) -> None:

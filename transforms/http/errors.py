@@ -38,4 +38,5 @@ def request_error(error: Exception) -> RequestError:
     if isinstance(error.__cause__, BlockedAddress):  # a blocked address, wrapped as a failure of the resolver
         error = error.__cause__
     outcome = next((end for kind, end in _OUTCOMES if isinstance(error, kind)), Outcome.BAD_RESPONSE)
-    return RequestError(outcome, (str(error) or type(error).__name__).splitlines()[0][:300])
+    message = error.strerror if isinstance(error, OSError) else None  # without "[Errno 111]"
+    return RequestError(outcome, (message or str(error) or type(error).__name__).splitlines()[0][:300])

@@ -142,6 +142,7 @@ STATE_COLUMNS = (
     "crawl_delay",
     "not_before",
     "held_by",
+    "visits",
 )
 """The columns of table hosts that initialize a host's next turn."""
 
@@ -183,6 +184,5 @@ def budget(limits: Limits, state: HostState, politeness: Politeness, seconds: fl
     if limits.max_seconds_per_host:
         seconds = min(seconds, limits.max_seconds_per_host)
     each = usual_rest(state, politeness).seconds + state.elapsed_s
-    if each <= 0:
-        return limits.max_pages_per_host
-    return min(limits.max_pages_per_host, 1 + int(min(max(seconds, 0.0) / each, limits.max_pages_per_host)))
+    most = limits.max_pages_per_host_per_round
+    return most if each <= 0 else min(most, 1 + int(min(max(seconds, 0.0) / each, most)))

@@ -34,14 +34,17 @@ def work_of(host: str, sides: Mapping[str, Iterable[Any]], context: VisitContext
 
     A host that is not due keeps all its URLs in the frontier, and is not passed to the fetcher (docs/selection.md).
     """
-    politeness, row = context.politeness, newest_row(list(sides["hosts"]))
+    states: list[HostRow] = list(sides["hosts"])
+    politeness, row = context.politeness, newest_row(states)
     wait_s = max(0.0, ((backoff.ready_at(row, politeness) or now) - now).total_seconds())
     due: list[Due] = []
     if wait_s <= min(backoff.patience(row["held_by"] if row else None, politeness), context.limits.round_time):
         left = context.limits.round_time - wait_s
         visited = {key for keys in sides["visited"] for key in keys}
         count = backoff.budget(context.limits, backoff.host_state(row), politeness, left)
-        count = min(count + len(visited), context.limits.max_pages_per_host)
+        count = min(count + len(visited), context.limits.max_pages_per_host_per_round)
+        if total := context.limits.max_pages_per_host_total:
+            count = min(count, max(0, total - max((state["visits"] or 0 for state in states), default=0)))
         budgets = _budgets(sides["traps"], context) if context.traps.detect else None
 
         def admit(queue: list[Due]) -> list[Due]:

@@ -45,7 +45,10 @@ class Limits:
 
     max_pages: int = setting(0, "Maximum number of visits in the whole crawl. 0: no limit.")
     max_pages_per_round: int = setting(0, "Maximum number of visits per round. 0: no limit. The rest waits.")
-    max_pages_per_host: int = setting(
+    max_pages_per_host_total: int = setting(
+        0, "Maximum number of visits to a host in the whole crawl. 0: no limit. The rest waits."
+    )
+    max_pages_per_host_per_round: int = setting(
         10_000, "Maximum number of visits to a host per round. The rest waits.", positive=True
     )
     max_seconds_per_host: float = setting(0.0, "Maximum time for a host per round, in seconds. 0: the whole round.")
