@@ -40,6 +40,7 @@ class VisitContext:
     opener: Callable[[Names], Callable[[BrowserRules], Client]]
     name_ready_at: Mapping[str, datetime] = dataclasses.field(default_factory=dict)  # `backoff.by_name`
     quota: Quota = EQUAL  # of the priority classes in the budget of a host
+    secret: bytes = b""  # of the crawl: no site can foresee which URLs of a throttled template are sampled
     emits_moved: bool = False  # emit hosts whose robots.txt redirects to another domain as `Moved`
     root: str = ""  # of the crawl directory
     attempt: str = ""  # the name of its durable pieces

@@ -106,6 +106,9 @@ class Turns:
         A failure `is_of_origin` if the host answers on another port or with the other scheme: the delay is the usual
         one, so that a link to a closed port holds no page back. 429 and Retry-After still count for the host.
 
+        A 429 to a URL that only other sites link holds its template back, and the host as briefly as another failure,
+        if the host has answered in this round: whoever else gets a 429 then waits as long as it says.
+
         A Crawl-delay not shorter than the lifetime of robots.txt (`robots_last`, seconds) is ignored after robots.txt
         itself: otherwise no page would ever be requested.
         """
@@ -113,8 +116,12 @@ class Turns:
         if is_of_origin and wanted is None and reply.status != 429:
             self._hold(turn, ended, self.usual_rest(turn))
             return
-        is_of_template = due is not None and backoff.may_be_of_template(end, reply.status, wanted)
+        is_linked_only = due is not None and reply.status == 429 and self._is_of_others(turn, due)
+        wanted = None if is_linked_only else wanted
+        is_of_template = due is not None and (is_linked_only or backoff.may_be_of_template(end, reply.status, wanted))
         is_news = self._note(turn.queue, due, end) if due else True
+        if is_linked_only and due is not None:
+            turn.queue.set_aside(due)
         turn.state = backoff.after(turn.state, end, reply.elapsed_s, is_news or not is_of_template)
         counted = self._state(turn)
         if counted.crawl_delay >= robots_last:
@@ -155,6 +162,14 @@ class Turns:
     def ports(self, turn: HostTurn) -> list[HostTurn]:
         """Return the turns of all ports of a host's name."""
         return self._by_name[turn.name]
+
+    @staticmethod
+    def _is_of_others(turn: HostTurn, due: Due) -> bool:
+        """Return whether only other sites link a URL of a host that has answered in this round, and not failed since.
+
+        RFC 6585, 4 leaves open whether a server counts requests for a resource or for all of them.
+        """
+        return bool(due.foreign) and turn.state.failures == 0 and turn.queue.has_answered
 
     @staticmethod
     def _note(queue: UrlQueue, due: Due, end: Outcome) -> bool:

@@ -9,7 +9,6 @@ from ..frontier.failed_templates import failed_last
 from ..frontier.selection import Due, choose
 from ..frontier.trap_budgets import Budgets
 from ..robots.lookup import RobotsSearch, known_robots
-from ..settings import Traps
 from ..tables.schemas import HostRow, RobotsRow
 from ..traps.allow_list import compile_allow_list
 from ..traps.novelty import unpack
@@ -56,7 +55,7 @@ def work_of(
         count = min(count + len(visited), context.limits.max_pages_per_host_per_round)
         if total := context.limits.max_pages_per_host_total:
             count = min(count, max(0, total - max((state["visits"] or 0 for state in states), default=0)))
-        budgets = _budgets(sides["traps"], context.traps) if context.traps.detect else None
+        budgets = _budgets(sides["traps"], context) if context.traps.detect else None
 
         def admit(queue: list[Due]) -> list[Due]:
             return failed_last(list(budgets.admit(queue)) if budgets else queue)
@@ -68,11 +67,12 @@ def work_of(
     return Work(host, [tuple(each) for each in due], list(sides["robots"]), row, [])
 
 
-def _budgets(known: Iterable[dict[str, Any]], traps: Traps) -> Budgets:
+def _budgets(known: Iterable[dict[str, Any]], context: VisitContext) -> Budgets:
     """Return the budgets of a host's templates; `known` are rows of traps and of trap_samples."""
     rows = list(known)
     forms = (form for row in rows if "forms" in row for form in unpack(row["forms"]))
-    return Budgets((row for row in rows if "template" in row), forms, compile_allow_list(traps.allow))
+    is_allowed = compile_allow_list(context.traps.allow)
+    return Budgets((row for row in rows if "template" in row), forms, is_allowed, context.secret)
 
 
 def turn_of(work: Work, context: VisitContext, now: datetime, clock: Clock = SYSTEM_CLOCK) -> host_queue.HostTurn:

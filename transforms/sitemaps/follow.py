@@ -3,11 +3,12 @@
 A file of rules about text and data mining (TDMRep) is found, and redirected, like a sitemap.
 
 A sitemap may name pages of its own host, and of hosts whose robots.txt names the sitemap or an index above it
-(https://www.sitemaps.org/protocol.html#sitemaps_cross_submits).
+(https://www.sitemaps.org/protocol.html#sitemaps_cross_submits). Whatever only the robots.txt of other hosts leads to,
+such as an upload or a redirect, does not speak for its own host: what it names there is foreign.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -80,13 +81,13 @@ def from_visit(visit: VisitRow, url_filter: UrlFilter, settings: Sitemaps) -> Si
     if visit["kind"] == PROBE:
         return links
     known = visit["sitemap"] or terms(0, settings.max_per_host, ())  # a seed
-    hosts = sorted({visit["host"], *known["hosts"]})
-    url = visit["url"]
+    is_named_elsewhere = bool(visit.get("foreign"))
+    authorities = sorted({*known["hosts"], *([] if is_named_elsewhere else [visit["host"]])})
+    hosts, url = {visit["host"], *authorities}, visit["url"]
     if visit["outcome"] == Outcome.REDIRECTED and visit["redirect_to"]:
         # A host that redirects its sitemap elsewhere authorises the target.
-        moved = known | {"hosts": hosts}
+        moved = known | {"hosts": authorities}
         redirects, kind = visit["redirects"] + 1, visit["kind"] or SITEMAP  # a seed
-        is_named_elsewhere = bool(visit.get("foreign"))
         _add_sitemap(
             links, visit["redirect_to"], url, visit["depth"], redirects, moved, url_filter, kind, is_named_elsewhere
         )
@@ -102,11 +103,11 @@ def from_visit(visit: VisitRow, url_filter: UrlFilter, settings: Sitemaps) -> Si
     own = [entry for entry in entries.values() if host(entry.url) in hosts]
     links.rejected.update((FOREIGN, name) for name in entries if host(name) not in hosts)
     if sitemap.form != INDEX:
-        _add_pages(links, own, visit, url_filter)
+        _add_pages(links, own, visit, url_filter, authorities)
     elif known["level"] >= MAX_LEVEL:
         links.rejected[NESTED, url] += len(own)
     else:
-        source = _Source(url, visit["depth"], known["level"] + 1, hosts, known["budget"])
+        source = _Source(url, visit["depth"], known["level"] + 1, authorities, known["budget"], is_named_elsewhere)
         _add_sitemaps(links, (entry.url for entry in own), source, url_filter)
     return links
 
@@ -119,6 +120,7 @@ class _Source(NamedTuple):
     level: int  # of the sitemaps
     hosts: list[str]  # hosts that authorise the sitemaps
     budget: int  # of sitemaps
+    is_foreign: bool = False  # only other hosts name it
 
 
 def _add_sitemaps(links: SitemapLinks, found: Iterable[str], source: _Source, url_filter: UrlFilter) -> None:
@@ -128,7 +130,7 @@ def _add_sitemaps(links: SitemapLinks, found: Iterable[str], source: _Source, ur
     links.rejected.update((TOO_MANY, url) for url in names[source.budget :])
     known = terms(source.level, share(source.budget, len(taken)), source.hosts)
     for url in taken:
-        _add_sitemap(links, url, source.url, source.depth, 0, known, url_filter)
+        _add_sitemap(links, url, source.url, source.depth, 0, known, url_filter, SITEMAP, source.is_foreign)
 
 
 def _add_sitemap(
@@ -151,7 +153,9 @@ def _add_sitemap(
         links.candidates.append(row)
 
 
-def _add_pages(links: SitemapLinks, entries: Iterable[Entry], visit: VisitRow, url_filter: UrlFilter) -> None:
+def _add_pages(
+    links: SitemapLinks, entries: Iterable[Entry], visit: VisitRow, url_filter: UrlFilter, authorities: Collection[str]
+) -> None:
     for entry in entries:
         if reason := url_filter.reject(entry.url, visit["depth"], redirects=0):
             links.rejected[reason, entry.url] += 1
@@ -159,6 +163,7 @@ def _add_pages(links: SitemapLinks, entries: Iterable[Entry], visit: VisitRow, u
             score = WEIGHT * (_PRIORITY if entry.priority is None else entry.priority)
             row = _candidate(entry.url, visit["url"], visit["depth"], score)
             row["sitemap_lastmod"] = entry.lastmod
+            row["foreign"] = host(entry.url) not in authorities
             links.candidates.append(row)
 
 
@@ -171,7 +176,7 @@ def _candidate(url: str, referrer: str, depth: int, score: float) -> CandidateRo
         "redirects": 0,
         "score": score,
         "referrer": referrer,
-        "foreign": False,  # the host of a page allows its sitemaps
+        "foreign": False,
     }
 
 
