@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from .. import urls
-from .html_tree import Elements
+from .html_tree import Elements, is_html
 from .main_text import collapse
 
 MAX_FACT = 2_000
@@ -74,7 +74,7 @@ def meta(elements: Elements) -> Meta:
     tags: list[tuple[str, str]] = []
     language = ""
     for element in elements.describing["meta"][:_MAX_TAGS]:
-        get = element.get
+        get = element.attr
         if content := get("content"):
             if name := get("name") or get("property") or get("itemprop"):
                 tags.append((name.strip().lower(), collapse(content)[:MAX_FACT]))
@@ -89,8 +89,7 @@ def title(elements: Elements, tags: Meta) -> str:
     Title elements within SVG images are ignored.
     """
     for element in elements.describing["title"][:_MAX_TITLES]:
-        text = collapse(element.text or "")[:MAX_FACT]
-        if text and next(element.iterancestors("svg"), None) is None:
+        if is_html(element) and (text := collapse(element.text)[:MAX_FACT]):
             return text
     return tags.first(*_TITLES)
 
@@ -116,13 +115,13 @@ def published_at(elements: Elements, tags: Meta) -> datetime | None:
 def _stated_dates(elements: Elements, tags: Meta) -> Iterator[str]:
     yield from tags.contents(_DATE_NAMES)
     for element in elements.describing["script"]:
-        if (element.get("type") or "").strip().lower() == _JSON_LD:
-            for stated in _JSON_DATE.findall(element.text or "")[:1]:
+        if (element.attr("type") or "").strip().lower() == _JSON_LD:
+            for stated in _JSON_DATE.findall(element.text)[:1]:
                 yield _unquoted(stated)
     times = set()
     for element in elements.describing["time"][:_MAX_TIMES]:
-        get = element.get
-        when = get("datetime") or element.text or ""
+        get = element.attr
+        when = get("datetime") or element.text
         times.add(when)
         is_publication = get("pubdate") is not None or (get("itemprop") or "").lower() == "datepublished"
         if is_publication or not _PUBLISHED_CLASSES.isdisjoint((get("class") or "").lower().split()):
@@ -168,7 +167,7 @@ def parse_date(text: str) -> datetime | None:
 def canonical_url(elements: Elements, base: str) -> str | None:
     """The canonical form of the first usable `<link rel=canonical>`; None if there is none."""
     for element in elements.describing["link"]:
-        is_canonical = "canonical" in (element.get("rel") or "").lower().split()
-        if is_canonical and (url := urls.canonicalize(element.get("href") or "", base)):
+        is_canonical = "canonical" in (element.attr("rel") or "").lower().split()
+        if is_canonical and (url := urls.canonicalize(element.attr("href") or "", base)):
             return url
     return None
