@@ -22,9 +22,11 @@ from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 
 NAMES = {
-    "python": ["argparse", "subprocess", "json", "logging", "asyncio", "dataclasses", "itertools", "functools", "pathlib"]
-    + ["sqlite3", "unittest", "threading", "multiprocessing", "decimal", "fractions", "contextlib", "tempfile"]
-    + ["shutil", "zipfile"],
+    "python": [
+        *("argparse", "subprocess", "json", "logging", "asyncio", "dataclasses", "itertools", "functools", "pathlib"),
+        *("sqlite3", "unittest", "threading", "multiprocessing", "decimal", "fractions", "contextlib", "tempfile"),
+        *("shutil", "zipfile"),
+    ],
     "sqlite": ["vacuum", "pragma", "explain", "datefunc", "fts5", "rtree", "json1", "wal", "backup", "isolation"],
     "debref": ["ch01"],
 }

@@ -107,12 +107,14 @@ class Terms:
 
     def any_of(self, terms: Collection[str]) -> Postings:
         """The postings of the documents that have any of some exact forms, as if these were one."""
-        return unite([
-            _together(rows["docs"].combine_chunks(), rows["tf"].combine_chunks(), self._fields)
-            if isinstance(rows, pa.Table)
-            else self._of_bytes(**rows)
-            for _, rows in self._lists(terms)
-        ])
+        return unite(
+            [
+                _together(rows["docs"].combine_chunks(), rows["tf"].combine_chunks(), self._fields)
+                if isinstance(rows, pa.Table)
+                else self._of_bytes(**rows)
+                for _, rows in self._lists(terms)
+            ]
+        )
 
     def _lists(self, terms: Collection[str]) -> Iterator[tuple[str, pa.Table | dict[str, Bytes]]]:
         return self._files.find_lists(POSTINGS, terms, ("term", "docs", "tf"), ("docs", "tf"))

@@ -129,7 +129,8 @@ class Segment:
     ) -> list[Callable[[], Mapping[Unit, Postings]]]:
         """Calls that look up the postings of units; the results of one unit in several calls must be united.
 
-        A pattern has those of the exact forms that `stand_for` it. The calls may run in parallel. Each makes at most two reads, one after the other.
+        A pattern has those of the exact forms that `stand_for` it. The calls may run in parallel. Each makes at most
+        two reads, one after the other.
         """
         words = [unit for unit in units if isinstance(unit, str) and unit not in stand_for]
         terms = [unit[0] for unit in units if isinstance(unit, tuple) and len(unit) == 1]

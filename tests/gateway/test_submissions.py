@@ -1,6 +1,6 @@
 """What people submit through the gateway."""
 
-import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
@@ -78,19 +78,22 @@ def test_what_is_accepted_waits_for_the_next_round_and_is_known_from_then_on(tmp
 
 
 def test_while_one_is_taken_another_is_asked_to_wait(tmp_path):
-    """The first stands at a pipe in place of the settings, until it is given them."""
-    crawl = planned(tmp_path)
-    take = open_submissions(crawl)
-    settings = tmp_path / "crawl.toml"
-    text = settings.read_text()
-    settings.unlink()
-    os.mkfifo(settings)
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(take, "http://a.test/x")
-        with settings.open("w") as pipe:  # once it is being read
-            assert pool.submit(take, "http://a.test/y").result(60).status == 503
-            pipe.write(text)
-        assert first.result().status == 202
+    """The first is read line by line, and its first line waits until the second has its answer."""
+    take = open_submissions(planned(tmp_path))
+    is_read, goes_on = threading.Event(), threading.Event()
+
+    class Waiting(str):
+        def splitlines(self):
+            is_read.set()
+            goes_on.wait(60)
+            return super().splitlines()
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(take, Waiting("http://a.test/x"))
+        assert is_read.wait(60)
+        status = take("http://a.test/y").status
+        goes_on.set()
+        assert (status, first.result().status) == (503, 202)
 
 
 def test_a_client_submits_ten_at_once_and_one_more_in_ten_seconds(tmp_path):
