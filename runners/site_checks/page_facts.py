@@ -90,18 +90,18 @@ def page_facts(
     body: bytes, url: str, content_type: str | None, headers: Sequence[tuple[str, str]], robot_name: str
 ) -> PageFacts:
     """The facts of an HTML page at a canonical URL; never raises for any bytes."""
-    text, _ = charsets.decode(body[:MAX_MARKUP], media_types.parse(content_type)[1], True)
+    text, charset = charsets.decode(body[:MAX_MARKUP], media_types.parse(content_type)[1], True)
     root, truncated = html_tree.parse(text)
     elements = html_tree.elements(root)
     base = html_links.base_url(elements, url)
     meta = html_metadata.meta(elements)
     directives = robots_meta.from_headers(headers, robot_name) | robots_meta.from_meta(meta.tags, robot_name)
-    canonical_url, _ = rel_canonical.declared(url, html_metadata.canonical_url(elements, base), headers)
+    canonical_url, _ = rel_canonical.declared(url, html_metadata.canonical_url(elements, base, charset), headers)
     ids = Ids(root, is_kept=True)
     names = {name for element in root.iter("a") if (name := element.get("name"))}
     all_ids = frozenset(ids.all | names)
     settle_ids(root.iter(*_HEADINGS), ids)
-    references = list(itertools.islice(_references(root, url, base), MAX_REFERENCES))
+    references = list(itertools.islice(_references(root, url, base, charset), MAX_REFERENCES))
     return PageFacts(
         title=html_metadata.title(elements, html_metadata.Meta((), "")),
         has_description=bool(meta.first("description")),
@@ -116,7 +116,7 @@ def page_facts(
     )
 
 
-def _references(root: Any, url: str, base: str) -> Iterator[Reference]:
+def _references(root: Any, url: str, base: str, charset: str) -> Iterator[Reference]:
     """The http and https references of a page, each (target, fragment, kind) once; of those to itself, fragments."""
     section = section_id = ""
     seen = set[tuple[str, str]]()
@@ -132,7 +132,7 @@ def _references(root: Any, url: str, base: str) -> Iterator[Reference]:
             seen.add((reference, kind))
             path = reference.partition("#")[0]
             if path not in targets:
-                targets[path] = urls.canonicalize(path, base)
+                targets[path] = urls.canonicalize(path, base, charset)
             target = targets[path]
             fragment = _fragment(reference) if kind in ("a", "area") else ""
             key = (target or "", fragment, kind)

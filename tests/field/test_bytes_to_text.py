@@ -1,4 +1,4 @@
-"""Bytes to text: cases that people met, and their siblings. Right is what the Encoding standard says, if no other is named."""
+"""Bytes to text: cases that people met, and their siblings. Right is what the Encoding standard says."""
 
 import codecs
 

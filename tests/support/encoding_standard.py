@@ -165,9 +165,7 @@ def _iso_2022_jp(body: bytes, index: list[int | None]) -> Iterator[int]:
             continue
         is_output = False
         if state == "jis":
-            if not 0x21 <= byte <= 0x7E:
-                yield _BAD
-            elif body[at : at + 1] == b"\x1b":
+            if not 0x21 <= byte <= 0x7E or body[at : at + 1] == b"\x1b":
                 yield _BAD
             else:
                 trail = body[at] if at < len(body) else 0

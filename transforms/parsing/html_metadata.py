@@ -165,10 +165,10 @@ def parse_date(text: str) -> datetime | None:
     return None
 
 
-def canonical_url(elements: Elements, base: str) -> str | None:
+def canonical_url(elements: Elements, base: str, charset: str = "utf-8") -> str | None:
     """The canonical form of the first usable `<link rel=canonical>`; None if there is none."""
     for element in elements.describing["link"]:
         is_canonical = "canonical" in (element.get("rel") or "").lower().split()
-        if is_canonical and (url := urls.canonicalize(element.get("href") or "", base)):
+        if is_canonical and (url := urls.canonicalize(element.get("href") or "", base, charset)):
             return url
     return None
