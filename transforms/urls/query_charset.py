@@ -62,7 +62,7 @@ def _encoded(run: str, charset: str) -> str:
 @functools.cache  # of 36 charsets; one of several bytes takes 3 MB
 def _sequences(charset: str) -> dict[str, bytes]:
     """The bytes of each character outside of ASCII."""
-    import turbohtml.detect  # noqa: F401  # registers the codecs `whatwg-*`; slow, and needed for few pages
+    import turbohtml.detect  # noqa: F401, PLC0415  # registers the codecs `whatwg-*`; slow, and needed for few pages
 
     leads, trails = range(0x80, 0xFF), range(0x40, 0xFF)
     pairs = [bytes((byte,)) for byte in range(0x80, 0x100)] + [bytes(pair) for pair in itertools.product(leads, trails)]
