@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
+from beamtrawl.transforms.parsing.dates import json_ld_dates, parse_date
 from beamtrawl.transforms.parsing.html_page import parse_page
-from beamtrawl.transforms.parsing.page_dates import json_ld_dates, parse_date
 from tests.support.tables import each_row
 
 D = '"datePublished"'

@@ -28,6 +28,7 @@ FEEDS = {
     "no relation": (ATOM.format("", "<link href='x'/>"), ["http://a.test/x"]),
     "xml:base of the feed": (ATOM.format(" xml:base='http://b.test/d/'", "<link href='x'/>"), ["http://b.test/d/x"]),
     "xml:base of the link": (ATOM.format("", "<link xml:base='http://b.test/' href='x'/>"), ["http://b.test/x"]),
+    "xml:base that is no URL": (ATOM.format(" xml:base='http://[bad/'", "<link href='http://[b/'/>"), []),
     "gb2312": (
         "<?xml version='1.0' encoding='gb2312'?>" + RSS.format("<link>/洪</link>"),
         ["http://a.test/%E6%B4%AA"],

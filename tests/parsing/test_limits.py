@@ -4,9 +4,9 @@ import pytest
 
 from beamtrawl.transforms.http.link_header import parse_link
 from beamtrawl.transforms.parsing.charsets import decode
+from beamtrawl.transforms.parsing.dates import parse_date
 from beamtrawl.transforms.parsing.html_page import Page, parse_page
 from beamtrawl.transforms.parsing.language import choose_language
-from beamtrawl.transforms.parsing.page_dates import parse_date
 from tests.support.tables import each_row
 
 URL = "http://a.test/page"

@@ -3,10 +3,10 @@
 import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+from urllib.parse import urljoin
 
-from .. import urls
 from ..parsing import html_tree, main_text, xml_tree
-from ..parsing.feed_dates import feed_date
+from ..parsing.dates import feed_date
 from ..parsing.source import Page, Source
 
 _ROOTS = frozenset({"rss", "RDF", "feed"})
@@ -72,10 +72,17 @@ def _links(element: Any) -> Iterator[str]:
         if name == "link" and child.get("rel", "alternate") == "alternate":
             reference = (child.get("href") or child.text or "").strip()
             has_link = has_link or bool(reference)
-            yield (child.base and urls.resolve(reference, child.base)) or reference
+            yield _absolute(reference, child.base) if child.base else reference
     guid = next((child for child in element if xml_tree.local_name(child) == "guid"), None)
     if guid is not None and not has_link and guid.get("isPermaLink", "true").strip().lower() == "true":
         yield guid.text or ""
+
+
+def _absolute(reference: str, base: str) -> str:
+    try:
+        return urljoin(base, reference)
+    except ValueError:  # no URL
+        return ""
 
 
 def _text(element: Any, name: str) -> str:

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from .. import urls
+from .dates import json_ld_dates, parse_date
 from .html_tree import Elements
 from .main_text import collapse
-from .page_dates import json_ld_dates, parse_date
 
 MAX_FACT = 2_000
 """Maximum number of characters kept of a title, a description or keywords."""

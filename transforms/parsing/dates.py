@@ -1,16 +1,24 @@
-"""The publication date that a page states: in JSON-LD, and in the words of a date. Pure functions of text."""
+"""Parses dates: of sitemaps and feeds, and those that a page states in JSON-LD or in words. Pure functions of text."""
 
 import email.utils
 import json
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
-from .feed_dates import feed_date
+_LONGEST = 64
+_EARLIEST_YEAR, _LATEST_YEAR = 1970, 2100  # other years are typing errors
+# Accepted beyond the standard, because they are common and unambiguous: month and day without leading zero, a space
+# instead of T or before the zone, a zone without colon.
+_ISO = re.compile(
+    r"(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2})(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d*))?)?"
+    r" ?(Z|UTC|GMT|[+-]\d{2}:?(?:\d{2})?)?)?)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+_COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})", re.ASCII)
 
-_EARLIEST_YEAR, _LATEST_YEAR = 1900, 2100  # other years are typing errors
-_MAX_DATE = 64
+_EARLIEST_PAGE = 1900  # years before it are typing errors, and those after _LATEST_YEAR
 _MAX_NODES = 2_000  # read of the JSON-LD of a page
 
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?", re.ASCII)  # seconds, or milliseconds
@@ -59,6 +67,49 @@ _BROKEN = re.compile(r'"datePublished"\s*:\s*"([^"\\]{1,64})"')
 _PARTS = re.compile(r'"(?:review|comment|isPartOf|hasPart|mentions|citation|itemListElement)"')
 
 
+def feed_date(text: str) -> datetime | None:
+    """The UTC time in a date of a sitemap (W3C datetime, any precision), of Atom, or of RSS.
+
+    Missing parts of a W3C datetime take their smallest value, and a missing zone is UTC. A date of RSS requires a zone
+    (RFC 822). None for anything else, and for years before 1970 and after 2100.
+    Source: https://www.w3.org/TR/NOTE-datetime.
+
+    >>> str(feed_date("2026-03-05T19:30+09:00")), str(feed_date("2026-03")), feed_date("yesterday")
+    ('2026-03-05 10:30:00+00:00', '2026-03-01 00:00:00+00:00', None)
+    """
+    text = text.strip()
+    if not text or len(text) > _LONGEST:
+        return None
+    try:
+        moment = _iso(text) or email.utils.parsedate_to_datetime(text)
+        if moment.tzinfo is None or not _EARLIEST_YEAR <= moment.year <= _LATEST_YEAR:
+            return None
+        return moment.astimezone(UTC)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def _iso(text: str) -> datetime | None:
+    if not (match := _ISO.fullmatch(text) or _COMPACT.fullmatch(text)):
+        return None
+    year, *rest = match.groups()
+    zone = rest.pop() if len(rest) > 2 else None
+    fraction = (rest.pop() or "") if len(rest) > 2 else ""
+    month, day, hour, minute, second = (int(part or 0) for part in [*rest, *(None,) * (5 - len(rest))])
+    second = min(second, 59)  # leap seconds
+    microsecond = int(fraction[:6].ljust(6, "0"))
+    return datetime(int(year), month or 1, day or 1, hour, minute, second, microsecond, _zone(zone))
+
+
+def _zone(text: str | None) -> timezone:
+    """The time zone of an offset such as +0900; UTC for anything else."""
+    if not text or text[0] not in "+-":
+        return UTC
+    digits = text[1:].replace(":", "").ljust(4, "0")
+    offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+    return timezone(-offset if text[0] == "-" else offset)
+
+
 def parse_date(text: str) -> datetime | None:
     """The UTC time of a date in ISO 8601, RFC 5322, epoch time or words; one without zone is in UTC. None if invalid.
 
@@ -70,12 +121,12 @@ def parse_date(text: str) -> datetime | None:
     ('2024-03-05T01:00:00+00:00', None)
     """
     text = " ".join(text.split())
-    if not text or len(text) > _MAX_DATE:
+    if not text or len(text) > _LONGEST:
         return None
     for parser in (datetime.fromisoformat, _in_digits, email.utils.parsedate_to_datetime, _in_words):
         try:
             moment = parser(text)
-            if moment and _EARLIEST_YEAR <= moment.year <= _LATEST_YEAR:
+            if moment and _EARLIEST_PAGE <= moment.year <= _LATEST_YEAR:
                 return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
         except (ValueError, TypeError, IndexError, OverflowError):
             continue
