@@ -22,7 +22,7 @@ _EARLIEST_PAGE = 1900  # years before it are typing errors, and those after _LAT
 _MAX_NODES = 2_000  # read of the JSON-LD of a page
 
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?", re.ASCII)  # seconds, or milliseconds
-_DIGITS = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)", re.ASCII)
+_DIGITS = re.compile(r"\d{14}", re.ASCII)
 _YEAR_FIRST = re.compile(
     r"(\d{4}) ?[-/.年년] ?(\d{1,2}) ?[-/.月월] ?(\d{1,2})(?: ?[日일]|\.)?(.*)", re.ASCII | re.DOTALL
 )
@@ -136,8 +136,8 @@ def parse_date(text: str) -> datetime | None:
 def _in_digits(text: str) -> datetime | None:
     if _EPOCH.fullmatch(text):
         return datetime.fromtimestamp(int(text[:10]), UTC)
-    if match := _DIGITS.fullmatch(text):
-        return datetime(*map(int, match.groups()), tzinfo=UTC)  # type: ignore[arg-type]
+    if _DIGITS.fullmatch(text):
+        return datetime.strptime(text, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     if match := _YEAR_FIRST.fullmatch(text):
         day = f"{match[1]}-{match[2]:0>2}-{match[3]:0>2}"
         return feed_date(day + match[4]) or feed_date(day)
