@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal, TypeAlias, cast
 
 from beamtrawl._beam import plain_beam, quiet
@@ -20,10 +21,12 @@ from beamtrawl.pipeline.attempt import Engine
 from beamtrawl.pipeline.control import End, StopSignal
 from beamtrawl.pipeline.seeds import Seed
 from beamtrawl.runners.crawling import session
+from beamtrawl.runners.crawling.console import Console
 from beamtrawl.runners.engines.choose import RUNNERS, engine, notice
 from beamtrawl.runners.process.background import Background
 from beamtrawl.runners.progress.words import describe_end
 from beamtrawl.runners.state.crawl_traps import release_hint
+from beamtrawl.runners.state.failures import seed_trouble
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.directory.crawl_settings import stored_settings
 from beamtrawl.transforms.directory.waiting import count_waiting
@@ -71,10 +74,16 @@ def crawl(
     rounds: int | None = None,
     max_pages: int | None = None,
     max_pages_per_host: int | None = None,
+    max_pages_per_host_per_round: int | None = None,
     round_time: float | None = None,
     depth: int | None = None,
     scope: Literal["host", "domain", "any"] | None = None,
     delay: float | None = None,
+    include: str | Iterable[str] | None = None,
+    exclude: str | Iterable[str] | None = None,
+    check_external: bool | None = None,
+    recrawl_after: float | None = None,
+    again: bool = False,
     robot: str | None = None,
     contact: str | None = None,
     info_url: str | None = None,
@@ -83,6 +92,7 @@ def crawl(
     runner: Literal["direct", "flink", "dataflow", "spark"] = "direct",
     workers: int | None = None,
     beam_options: Iterable[str] = (),
+    into_nonempty: bool = False,
     progress: Callable[[Progress], object] | None = None,
 ) -> Report:
     """Start a crawl in a new directory, or go on with one, as `beamtrawl crawl` does; returns when it ends.
@@ -90,7 +100,7 @@ def crawl(
     `seeds` and `sitemaps` are URLs, one or several; a `pathlib.Path` is a file with one URL a line. The keywords from
     `max_pages` to `allow_address` are the flags of the command line, and `settings` has any setting by its key in
     crawl.toml, such as {"traps.detect": False}. The settings of the first call are written to crawl.toml; those of
-    later ones hold for that call.
+    later ones hold for that call. A directory with other files and no crawl is refused unless `into_nonempty`.
 
     `rounds` are those to run now; without it, the crawl ends when nothing is due or a limit is reached. `progress`
     is called in this thread when a step starts or is committed, and every two seconds while pages are fetched;
@@ -106,6 +116,7 @@ def crawl(
     flags = {
         "max_pages": max_pages,
         "max_pages_per_host": max_pages_per_host,
+        "max_pages_per_host_per_round": max_pages_per_host_per_round,
         "round_time": round_time,
         "depth": depth,
         "scope": scope,
@@ -113,15 +124,21 @@ def crawl(
         "robot": robot,
         "contact": contact,
         "info_url": info_url,
+        "include": None if include is None else _strings(include),
+        "exclude": None if exclude is None else _strings(exclude),
+        "check_external": check_external,
+        "recrawl_after": recrawl_after,
         "allow_address": None if allow_address is None else _strings(allow_address),
     }
-    started, directory = time.monotonic(), _open(dir)
+    started, directory = time.monotonic(), _open(dir, into_nonempty)
     chosen, recorder = _override(stored_settings(directory), settings or {}, flags), Recorder(progress)
     found = _choose_seeds(seeds, _strings(sitemaps))
     _refuse_start(directory, chosen, found)
     with plain_beam():
         where = _engine(runner, workers, list(beam_options))
-        end = _run(lambda stop: session.run(directory, chosen, found, where, recorder, stop, rounds), recorder)
+        console = Console([recorder], rounds)
+        crawl_ = partial(session.run, directory, chosen, found, where, console, rounds=rounds, again=again)
+        end = _run(lambda stop: crawl_(stop=stop), console, recorder)
     return _report(directory, end, recorder, time.monotonic() - started)
 
 
@@ -134,9 +151,12 @@ def _check(rounds: int | None, workers: int | None, runner: str) -> None:
         raise ValueError(f"runner = {runner!r}: must be one of {', '.join(RUNNERS)}")
 
 
-def _open(dir: str | os.PathLike[str]) -> CrawlDir:
-    """Return the directory of a crawl; StartError if its settings or the manifest of a step are lost."""
+def _open(dir: str | os.PathLike[str], into_nonempty: bool) -> CrawlDir:
+    """Return the directory of a crawl; StartError if its settings or the manifest of a step are lost, or
+    if it holds files of others and no crawl."""
     directory = CrawlDir(os.fspath(dir))
+    if not into_nonempty:
+        session.refuse_foreign_folder(directory, "into_nonempty=True")
     session.refuse_lost_settings(directory)
     session.refuse_lost_steps(directory)
     return directory
@@ -181,6 +201,8 @@ def _report(directory: CrawlDir, end: End, recorder: Recorder, elapsed_s: float)
     """Return what a run has done; warn of what it warned of."""
     for line in recorder.warnings:
         _warn(line, 2)
+    for line in seed_trouble(directory).lines:
+        _warn(line, 2)
     outcomes = visits_by_outcome(recorder.committed)
     waiting = count_waiting(directory)
     return Report(
@@ -202,17 +224,22 @@ def _warn(message: str, functions: int = 1) -> None:
     warnings.warn(message, BeamtrawlWarning, stacklevel=functions + 2)
 
 
-def _run(work: Callable[[StopSignal], End], recorder: Recorder) -> End:
+def _run(work: Callable[[StopSignal], End], console: Console, recorder: Recorder) -> End:
     """Run in the background and report. What interrupts this first makes the work commit what it has."""
     stop = StopSignal()
     background = Background(lambda: work(stop))
+
+    def tick() -> None:
+        console.tick()
+        recorder.report()
+
     try:
-        background.wait(recorder.tick)
+        background.wait(tick)
     except BaseException:
         stop.stop()
         background.wait(lambda: None)
         raise
-    recorder.tick()
+    recorder.report()
     return background.result()
 
 

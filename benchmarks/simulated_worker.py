@@ -286,7 +286,7 @@ class Worker:
 
     def _turns(self, context: VisitContext, now: Any, pages: int | None) -> list[HostTurn]:
         politeness, limits = context.politeness, context.limits
-        most = limits.max_pages_per_host
+        most = limits.max_pages_per_host_per_round
         if politeness.delay:
             most = min(most, 1 + int(limits.round_time / politeness.delay))
         waiting = [each for each in self._waiting.values() if each.left]

@@ -27,6 +27,7 @@ GUIDES = {
     "crawl": "running.md",
     "seeds": "running.md",
     "status": "monitoring.md#alarms",
+    "watch": "progress.md#the-page",
     "release": "traps.md",
     "block": "blocks.md#blocks-when-a-webmaster-complains",
     "unblock": "blocks.md#blocks-when-a-webmaster-complains",

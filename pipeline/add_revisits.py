@@ -4,10 +4,10 @@ import uuid
 from datetime import datetime
 from functools import partial
 
-from ..transforms.directory.crawl_dir import CrawlDir, Step, paths_of
+from ..transforms.directory.crawl_dir import CrawlDir, Step, next_step, paths_of
 from ..transforms.directory.waiting import Waiting
 from ..transforms.frontier.due_pages import TAKEN, DuePages, IsPlanned
-from ..transforms.frontier.recrawl import DueCriteria, count_due
+from ..transforms.frontier.recrawl import AgeCriteria, DueCriteria, Everything, count_due
 from ..transforms.settings import Recrawl, Sitemaps
 from . import revisits
 from .attempt import Attempt, Engine
@@ -23,6 +23,12 @@ def add_revisits(
         _add_planned(crawl, engine, round_)
     if criteria := DueCriteria.of(recrawl, sitemaps, now):
         _add_old(crawl, criteria, engine, round_)
+
+
+def add_all(crawl: CrawlDir, engine: Engine) -> None:
+    """Put all pages that were ever visited into the frontier, once, with what makes the requests conditional."""
+    step = next_step(crawl.manifests())
+    _add_old(crawl, Everything(), engine, step.round + (step.kind == "update"))
 
 
 def _add_planned(crawl: CrawlDir, engine: Engine, round_: int) -> None:
@@ -42,7 +48,7 @@ def _add_planned(crawl: CrawlDir, engine: Engine, round_: int) -> None:
     attempt.commit(consumed=spent, counters={TAKEN: expected}, suffix=suffix)
 
 
-def _add_old(crawl: CrawlDir, criteria: DueCriteria, engine: Engine, round_: int) -> None:
+def _add_old(crawl: CrawlDir, criteria: AgeCriteria, engine: Engine, round_: int) -> None:
     """Put the pages that are old enough into the frontier."""
     manifests = crawl.manifests()
     urls = paths_of(manifests, "urls")

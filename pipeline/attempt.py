@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import apache_beam as beam
 
 from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, iso
+from ..transforms.directory.own_files import remove
 from ..transforms.directory.pieces import attempts_prefix, find_leftovers
 from ..transforms.files import filesystem
 from ..transforms.indexing.link_folders import MERGED, links_folder
@@ -218,4 +219,4 @@ class Attempt:
         names = self._crawl.names("attempts", f"{self._prefix}*")
         ended = {self.name, *self._earlier}
         with contextlib.suppress(FileNotFoundError):  # a cleaning that was paused, or a worker, removed it first
-            filesystem.delete(self._crawl.path(f"attempts/{name}") for name in names if name[: len(self.name)] in ended)
+            remove(self._crawl, (f"attempts/{name}" for name in names if name[: len(self.name)] in ended))

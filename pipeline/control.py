@@ -39,6 +39,8 @@ class End(NamedTuple):
     blocked: int = 0  # URLs that wait and are blocked, for frontier_empty and not_due
     excluded: int = 0  # URLs that wait and that the settings exclude, but for stopped
     max_pages: int = 0  # the limit, for max_pages
+    full: int = 0  # URLs that wait, of hosts that had all their visits, for frontier_empty and not_due
+    is_over: bool = False  # nothing was done, and the settings visit no page again
     refused: int = 0  # hosts whose addresses are refused, for not_due
 
 

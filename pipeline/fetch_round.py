@@ -1,7 +1,7 @@
 """The fetch step of a round: its plan, and one attempt at it."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -45,7 +45,7 @@ def plan_fetch(
     quota, held = Quota(shares_of(settings.priority), attempt.step.round), situation.held
     return fetch.FetchStep(
         root=root,
-        context=_visit_context(root, settings, attempt, quota, requests_before),
+        context=_visit_context(root, settings, attempt, quota, held.names, requests_before),
         waiting=Waiting.of(manifests),
         robots=paths_of(manifests, "robots"),
         hosts=paths_of(manifests, "hosts"),
@@ -66,11 +66,17 @@ def plan_fetch(
         leftovers=situation.leftovers,
         with_external=settings.scope.check_external and not settings.priority.random,
         other_rounds=situation.other_rounds,
+        seen_since=situation.seen_since,
     )
 
 
 def _visit_context(
-    root: str, settings: Settings, attempt: Attempt, quota: Quota, requests_before: datetime | None
+    root: str,
+    settings: Settings,
+    attempt: Attempt,
+    quota: Quota,
+    names: Mapping[str, datetime],
+    requests_before: datetime | None,
 ) -> VisitContext:
     kinds = kinds_of(tuple(settings.documents.kinds))
     identity, downloaders = Identity.of(settings.robot, kinds.accept), partial(open_downloaders, settings)
@@ -84,6 +90,7 @@ def _visit_context(
         traps=traps,
         identity=identity,
         round=attempt.step.round,
+        name_ready_at=names,
         requests_before=requests_before,
         deadline=None,
         quota=quota,

@@ -45,6 +45,7 @@ class Outlook:
     excluded: int = 0  # URLs that wait, by the settings
     refused: int = 0  # hosts whose addresses are refused
     only_external: bool = False  # the limit of pages is reached: only external targets are requested, and counted here
+    full: int = 0  # URLs that wait, of hosts that had all visits that they may have
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,7 +93,8 @@ def decide(run: Run, outlook: Outlook, now: datetime) -> Fetch | Wait | End:
         if outlook.only_external:
             return End("max_pages", run.rounds)
         blocked, excluded, refused = outlook.blocked, outlook.excluded, outlook.refused
-        return End(reason, run.rounds, due_at, blocked=blocked, excluded=excluded, refused=refused)
+        full = outlook.full
+        return End(reason, run.rounds, due_at, blocked=blocked, excluded=excluded, refused=refused, full=full)
 
     if outlook.planned_at is not None and (coming is None or coming.first > soon):
         return end("not_due", max(now, min(outlook.planned_at, coming.first if coming else outlook.planned_at)))

@@ -142,17 +142,21 @@ class Index:
         facet_values: int = 0,
         timeout_s: float | None = None,
         after: str | None = None,
+        typing: bool = False,
     ) -> Results:
         """The hits after the first `offset`, at most `limit`, in one of ORDERS; and so many values of each facet.
 
         Any text is a query (`query.parse`). With `per_host`, further hits of a host come after those of other hosts
-        (`host_grouping.by_host`). Weaker matches (`Query.wider`, `Query.least_score`) follow all others, and on a page
+        (`host_grouping.by_host`). Weaker matches (`Query.wider`) follow all others, and on a page
         of more than UNFILLED hits, documents that share only common words with the query follow these. After
         `timeout_s` no further part of the index is read and compared, and the results are marked as partial.
 
         `after`, the `next` of a page of this query in this order, gives the hits after that page, at the same cost
         however many come before. ValueError together with `offset` or `per_host`; CursorError if it is of another
         query, order or round, or no cursor at all.
+
+        If somebody is still `typing` the query, its last word stands for all words that begin with it, and pages whose
+        titles begin with the query come first; there is no `next`.
         """
         deadline = Deadline(timeout_s, self._timer)
         if after is not None and (offset or per_host is not None):
@@ -161,7 +165,7 @@ class Index:
         if cursor is not None and cursor.round != self.as_of:
             raise CursorError(f"the cursor is of the index as of round {cursor.round}, not of round {self.as_of}")
         most = offset + limit if per_host is None else whole_windows(offset + limit)
-        answer = self._answers.answer(query, most, order, self._now(), deadline, cursor, limit > UNFILLED)
+        answer = self._answers.answer(query, most, order, self._now(), deadline, cursor, limit > UNFILLED, typing)
         parsed, terms = answer.parsed, answer.terms
         ordered = answer.candidates if per_host is None else self._by_host(answer, order, per_host)
         candidates = ordered[offset : offset + limit]
@@ -177,7 +181,7 @@ class Index:
         notes = (*self.notes, *self._corpus.crawls.unknown(named_crawls(parsed.condition)), *parsed.notes)
         notes = (*notes, TIMED_OUT) if deadline.is_partial else notes
         following = None
-        if answer.has_more and candidates and per_host is None and not deadline.is_partial:
+        if answer.has_more and candidates and per_host is None and not deadline.is_partial and not typing:
             last, before = candidates[-1], cursor.hits if cursor else offset
             following = encode(Cursor(-last.negated_order, last.url, self.as_of, before + len(hits)), query, order)
         return Results(
@@ -292,7 +296,7 @@ class Index:
         """The query with other words in place of some; None if it stays the same."""
         if not changes:
             return None
-        pattern = r"\b(?:" + "|".join(map(re.escape, changes)) + r")\b"
+        pattern = r"\b(?:" + "|".join(map(re.escape, changes)) + r")\b(?!:)"  # not the name of a filter
         respelled = re.sub(
             pattern, lambda match: changes.get(match[0].casefold(), match[0]), query, flags=re.IGNORECASE
         )

@@ -28,7 +28,7 @@ def suggestions(index: Index, text: str, most: int = 8) -> list[Suggestion]:
     """
     start, space, unfinished = text.rstrip().rpartition(" ") if text == text.rstrip() else (text.rstrip(), " ", "")
     stem = pattern(f"{unfinished}*")
-    hits = index.search(f"{start}{space}{stem or unfinished}", TITLES).hits if text.strip() else []
+    hits = index.search(text, TITLES, typing=True).hits if text.strip() else []
     titles = [
         Suggestion(textwrap.shorten(title, MAX_TITLE, placeholder=" …"), hit.url)
         for hit, title in zip(hits, index.short_titles(hits), strict=True)

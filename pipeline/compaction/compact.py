@@ -12,10 +12,10 @@ from functools import partial
 import apache_beam as beam
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, iso, next_step
+from ...transforms.directory.own_files import remove
 from ...transforms.errors import CrawlDirError, DiskError
 from ...transforms.exchange.find_damaged import FindDamaged
 from ...transforms.exchange.writers import ReportFiles
-from ...transforms.files import filesystem
 from ...transforms.indexing.live_segments import LiveSegment, files_of_segments, live_index
 from ...transforms.indexing.merge_policy import Policy, load_of, measure, merge_group
 from ...transforms.indexing.retention import unread_folders
@@ -112,7 +112,7 @@ def drop_history(crawl: CrawlDir, rounds: int = 0, before: datetime = _ALWAYS) -
         round_ = next_step(manifests).round - 1
         manifest = Manifest("compact", round_, "", (), {}, (), now, now, index_dropped=tuple(dropped))
         crawl.commit(manifest, _suffix())
-        filesystem.delete(crawl.path(path) for folder in dropped for path in crawl.paths(folder))
+        remove(crawl, (path for folder in dropped for path in crawl.paths(folder)))
     return len(dropped)
 
 

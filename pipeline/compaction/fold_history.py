@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from ...transforms.directory.checkpoints import MOST_LOOSE, MOST_WASTED, fold, is_checkpoint, wasted
 from ...transforms.directory.crawl_dir import CrawlDir
-from ...transforms.files import filesystem
+from ...transforms.directory.own_files import remove
 
 KEPT_FOR = timedelta(hours=1)
 """The time for which files stay that no step needs any more, for readers that have opened them."""
@@ -29,5 +29,5 @@ def fold_history(crawl: CrawlDir, now: datetime, most: int = MOST_LOOSE, kept_fo
     crawl.forget_names()
     over = [f"manifests/{name}" for name in names if name in manifests or is_checkpoint(name)]
     with contextlib.suppress(FileNotFoundError):  # an earlier call was killed
-        filesystem.delete(crawl.path(path) for path in (*over, *folded.dead))
+        remove(crawl, (*over, *folded.dead))
     return len(loose)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...transforms.blocks.rules import Blocks
+from ...transforms.directory.checkpoints import over_since
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, next_step
 from ...transforms.errors import CrawlDirError
 from ...transforms.indexing.live_segments import live_index
@@ -46,6 +47,7 @@ class Forgotten(NamedTuple):
 
     rows: dict[str, int]  # by table
     is_reindexed: bool  # whether the index was made anew
+    files: list[str]  # that were removed, below the crawl directory
 
 
 def forget(crawl: CrawlDir, blocks: Blocks, settings: Settings, engine: Engine) -> Forgotten:
@@ -66,9 +68,9 @@ def forget(crawl: CrawlDir, blocks: Blocks, settings: Settings, engine: Engine) 
         reindex(crawl, settings, engine)
     drop_history(crawl)
     now, at_once = datetime.now(UTC) + timedelta(seconds=1), timedelta(0)
+    replaced = over_since(crawl.committed(), now)
     fold_history(crawl, now, most=0, kept_for=at_once)
-    remove_garbage(crawl, now, at_once)
-    return Forgotten(rows, is_indexed)
+    return Forgotten(rows, is_indexed, sorted({*replaced, *remove_garbage(crawl, now, at_once)}))
 
 
 def _rewrite(crawl: CrawlDir, manifests: Sequence[Manifest], blocks: Blocks, round_: int) -> dict[str, int]:

@@ -1,13 +1,16 @@
 """Removes files that no committed step names: what failed attempts, and removals that were killed, have left."""
 
 import contextlib
+import os
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from ...transforms.directory.beside import REGISTRATION, live_stems
 from ...transforms.directory.checkpoints import fold
 from ...transforms.directory.crawl_dir import CrawlDir, next_step, visible_files
+from ...transforms.directory.own_files import is_own, remove
 from ...transforms.directory.pieces import attempts_prefix, find_leftovers
+from ...transforms.errors import CrawlDirError
 from ...transforms.files import filesystem
 from ...transforms.files.store import is_draft
 from ...transforms.tables.schemas import TABLES
@@ -17,38 +20,55 @@ _WITH_DRAFTS = ("", "manifests", "attempts")
 """The folders of small files that only the owner of the lock, or a guard, writes."""
 
 
-def remove_garbage(crawl: CrawlDir, now: datetime, kept_for: timedelta = KEPT_FOR, is_guarded: bool = False) -> int:
-    """Remove every file of a table or index that no committed step names, and drafts; return the number of files.
+def remove_garbage(
+    crawl: CrawlDir, now: datetime, kept_for: timedelta = KEPT_FOR, is_guarded: bool = False
+) -> list[str]:
+    """Remove the files of tables and the index that no committed step names, and drafts; return their paths.
+
+    Only names that the program gives (`own_files.is_own`), and only in a crawl: CrawlDirError if there is no manifest.
 
     Files of a `seeds add` that runs beside it stay, and pieces of the step under way. So do files that were replaced
     within `kept_for`: a reader may be about to open them. The order matters: whoever wrote a file before the files were
     listed was registered then, or had committed. `is_guarded` says that the caller guards the crawl directory.
     """
+    garbage = _garbage(crawl, now, kept_for, is_guarded)
+    crawl.require_claim()
+    with contextlib.suppress(FileNotFoundError):  # a writer removed its own
+        remove(crawl, garbage)
+    return garbage + _remove_drafts(crawl, is_guarded)
+
+
+def _garbage(crawl: CrawlDir, now: datetime, kept_for: timedelta, is_guarded: bool) -> list[str]:
     files = list(_data_files(crawl))
     stems = live_stems(crawl, is_guarded)
     crawl.forget_names()  # seeds may have been committed since the owner of the lock has listed manifests
-    manifests = crawl.manifests()
+    manifests = crawl.require_manifests()
     lately = fold(crawl.committed(), now - kept_for).manifests.values()
     left = find_leftovers(crawl, attempts_prefix(next_step(manifests)))  # the next crawl adopts them
     visible = {*visible_files(lately), *left.records, *left.promises, *(file.path for file in left.files)}
-    garbage = [path for path in files if not (_is_visible(path, visible) or any(stem in path for stem in stems))]
-    crawl.require_claim()
-    with contextlib.suppress(FileNotFoundError):  # a writer removed its own
-        filesystem.delete(crawl.path(path) for path in garbage)
-    return len(garbage) + _remove_drafts(crawl, is_guarded)
+    return [path for path in files if not (_is_visible(path, visible) or any(stem in path for stem in stems))]
 
 
-def _remove_drafts(crawl: CrawlDir, is_guarded: bool) -> int:
+def garbage_bytes(crawl: CrawlDir, now: datetime) -> int:
+    """Return the size of what `remove_garbage` would remove, on a disk; 0 if it cannot be read now."""
+    try:
+        if not filesystem.store_of(crawl.root).has_local_paths:
+            return 0
+        return sum(os.path.getsize(crawl.path(path)) for path in _garbage(crawl, now, KEPT_FOR, is_guarded=False))
+    except (OSError, CrawlDirError):
+        return 0
+
+
+def _remove_drafts(crawl: CrawlDir, is_guarded: bool) -> list[str]:
     """Remove the drafts of small files, under the guard under which others than the owner of the lock make them."""
     with contextlib.nullcontext() if is_guarded else filesystem.guard(crawl.root):
         drafts = [path for folder in _WITH_DRAFTS for path in crawl.paths(folder, "*.tmp") if is_draft(path)]
-        filesystem.delete(crawl.path(path) for path in drafts)
-    return len(drafts)
+        return remove(crawl, drafts)
 
 
 def _data_files(crawl: CrawlDir) -> Iterator[str]:
     for table in (*TABLES, "index", "attempts"):
-        yield from (path for path in crawl.paths(table) if not path.startswith(REGISTRATION))
+        yield from (path for path in crawl.paths(table) if is_own(path) and not path.startswith(REGISTRATION))
 
 
 def _is_visible(path: str, visible: set[str]) -> bool:

@@ -17,9 +17,9 @@ from ...transforms.archives.scan import RECORDS, read_scanned
 from ...transforms.archives.sources import Source, Trouble
 from ...transforms.blocks.files import read_blocks
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, next_step, paths_of
+from ...transforms.directory.own_files import remove
 from ...transforms.directory.pieces import attempts_prefix, find_leftovers, find_promises
 from ...transforms.errors import CrawlDirError
-from ...transforms.files import filesystem
 from ...transforms.http.request_headers import Identity
 from ...transforms.outcomes import IMPORTED, LINKS_ONLY
 from ...transforms.parsing.crawl_scope import CrawlScope
@@ -106,7 +106,7 @@ def import_archives(
             _import_part(own, part, rights, found)
     found.is_stopped = stop.is_set()
     if not found.is_stopped:
-        filesystem.delete(crawl.path(path) for path in crawl.paths("attempts", f"import-{name}-*"))
+        remove(crawl, crawl.paths("attempts", f"import-{name}-*"))
     return found
 
 

@@ -1,13 +1,20 @@
 """`beamtrawl clean`: remove what failed attempts left behind."""
 
 import argparse
+from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from ...pipeline.compaction.garbage import remove_garbage
-from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_dir import CrawlDir, visible_files
+from ...transforms.directory.own_files import foreign_files
 from ...transforms.errors import DiskError, is_full
+from ...transforms.tables.schemas import TABLES
 from ..process.lock import Lock, guarded
 from ..terminal.units import counted
+
+_NAMED = 20  # files; of more, folders
+_TABLES = {*TABLES, "index", "attempts"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Remove every file of a table or index that no committed step names (`remove_garbage`)."""
+    """Remove the files of the program that no committed step names (`remove_garbage`), and name them."""
     directory = CrawlDir(arguments.dir)
     directory.require_manifests()  # before anything is written into a directory that is no crawl
     try:
@@ -26,5 +33,21 @@ def run(arguments: argparse.Namespace) -> int:
             raise
         with guarded(directory):
             removed = remove_garbage(directory, datetime.now(UTC), is_guarded=True)
-    print(f"{counted(removed, 'file')} removed")
+    show_removed(directory, removed)
     return 0
+
+
+def show_removed(directory: CrawlDir, removed: Sequence[str]) -> None:
+    """Print what was removed: the names of a few files, of many those of their folders; and what is of others."""
+    folders = Counter(path.rpartition("/")[0] for path in removed)
+    for folder, count in sorted(folders.items()) if len(removed) > _NAMED else ():
+        print(f"removed: {folder or '.'}/ ({counted(count, 'file')})")
+    for path in removed if len(removed) <= _NAMED else ():
+        print(f"removed: {path}")
+    print(f"{counted(len(removed), 'file')} removed")
+    named = set(visible_files(directory.committed().values()))
+    in_tables = (path for path in foreign_files(directory) if path.partition("/")[0] in _TABLES)
+    foreign = [path for path in in_tables if named.isdisjoint((path, path.rpartition("/")[0]))]
+    if foreign:
+        named = ", ".join(sorted(foreign)[:3])
+        print(f"{counted(len(foreign), 'file')} left alone, whose names are not of Beamtrawl: {named}")

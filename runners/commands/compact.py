@@ -23,6 +23,7 @@ from ..engines.choose import RUNNERS, engine
 from ..process.lock import Lock
 from ..progress.words import describe_manifest
 from ..terminal.numbers import whole
+from .clean import show_removed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         if blocks := Blocks(block for block in read_blocks(claimed) if block.forget):
             removed = forget(claimed, blocks, settings, chosen)
             print(_describe(removed))
+            show_removed(claimed, removed.files)
         is_due = differs(claimed, claimed.manifests(), IndexScope.of(settings.index))
         if arguments.rebuild_index or is_due:
             print("\n".join(map(describe_manifest, reindex(claimed, settings, chosen))))

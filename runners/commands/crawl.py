@@ -8,17 +8,22 @@ from typing import TextIO
 
 from ...pipeline.control import StopSignal
 from ...transforms.directory.crawl_dir import CrawlDir
-from ...transforms.directory.crawl_settings import stored_settings
+from ...transforms.directory.crawl_settings import SETTINGS_FILE, stored_settings
 from ...transforms.directory.waiting import count_waiting
 from ...transforms.errors import BeamtrawlError
 from ...transforms.plugins import PluginError
-from ...transforms.settings import Settings, SettingsError, override
+from ...transforms.settings import Settings, SettingsError, assignment, override, renamed
 from ..crawling import session
 from ..crawling.console import Console, open_outputs, run_interruptibly
+from ..crawling.identity import with_identity
 from ..engines.choose import RUNNERS, engine, fork_early, notice, submission
 from ..state.crawl_traps import release_hint
+from ..state.failures import seed_trouble
 from ..terminal.errors import Usage, one_line
 from ..terminal.numbers import at_least_0, count
+
+NOTHING_FETCHED = 4
+"""The exit code of a crawl that has run rounds, and has no page or none of its seeds."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sample", type=count, metavar="N", help="one round of N waiting URLs, chosen at random, for an estimate"
     )
     parser.add_argument("--max-pages", type=count, metavar="N", help="visits in the whole crawl")
-    parser.add_argument("--max-pages-per-host", type=count, metavar="N", help="visits to a host in a round")
+    parser.add_argument("--max-pages-per-host", type=count, metavar="N", help="visits to a host in the whole crawl")
+    parser.add_argument("--max-pages-per-host-per-round", type=count, metavar="N", help="visits to a host in a round")
     parser.add_argument("--depth", type=count, metavar="N", help="links from a seed, at most")
     parser.add_argument(
         "--scope", choices=("host", "domain", "any"), help="stay on the seeds' hosts or domains, or roam"
@@ -53,6 +59,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CIDR",
         help="allow special addresses, such as 127.0.0.0/8 (may be repeated)",
     )
+    for name, metavar, text in (
+        ("include", "REGEX", "only URLs that match"),
+        ("exclude", "REGEX", "no URL that matches"),
+    ):
+        parser.add_argument(f"--{name}", action="append", metavar=metavar, help=f"crawl {text} (may be repeated)")
+    parser.add_argument(
+        "--check-external", action="store_true", default=None, help="ask links to other hosts for their status"
+    )
+    parser.add_argument("--recrawl-after", type=at_least_0, metavar="DAYS", help="visit pages again at this age")
+    parser.add_argument("--again", action="store_true", help="visit all pages once more now, if they have changed")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="any setting, as politeness.backoff=5 (may be repeated)",
+    )
+    parser.add_argument("--into-nonempty", action="store_true", help="start a crawl beside files of others, too")
     parser.add_argument("--restore-settings", action="store_true", help="first write a lost crawl.toml anew")
     parser.add_argument("--runner", choices=RUNNERS, default="direct")
     parser.add_argument("--workers", type=count, metavar="N", help="parallel workers; else one a core")
@@ -66,8 +90,12 @@ def run(arguments: argparse.Namespace) -> int:
     directory = CrawlDir(arguments.dir)
     if arguments.restore_settings:
         session.restore_settings(directory)
+    if not arguments.into_nonempty:
+        session.refuse_foreign_folder(directory, "--into-nonempty")
     session.refuse_lost_settings(directory)
     session.refuse_lost_steps(directory)
+    for line in renamed(directory.read_text(SETTINGS_FILE)) if directory.exists(SETTINGS_FILE) else ():
+        print(f"beamtrawl: {line}", file=sys.stderr)
     settings = _settings(directory, arguments)
     most_rounds = 1 if arguments.sample else arguments.rounds
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
@@ -77,6 +105,10 @@ def run(arguments: argparse.Namespace) -> int:
     words = session.COMMAND_LINE
     seeds = session.choose_seeds(arguments.seed, arguments.sitemap, arguments.seeds, words, console.warn)
     session.refuse_seedless(directory, seeds, words)
+    if session.is_public(seeds):
+        settings, line = with_identity(settings)
+        if line:
+            console.warn(line)
     session.refuse_anonymous(settings.robot, seeds, words.robot)
     try:
         session.refuse_missing_plugins(settings, directory)
@@ -88,9 +120,12 @@ def run(arguments: argparse.Namespace) -> int:
         console.warn(line)
     fork_early(chosen, directory.root)
     stop = StopSignal()
-    rounds = partial(session.run, directory, settings, seeds, chosen, console, stop, most_rounds)
+    rounds = partial(session.run, directory, settings, seeds, chosen, console, stop, most_rounds, arguments.again)
     try:
         end = run_interruptibly(rounds, stop, console)
+        trouble = seed_trouble(directory)
+        for line in trouble.lines:
+            console.warn(line)
         console.ended(end, count_waiting(directory), release_hint(directory) if end.held else "")
     except Exception as error:
         console.failed(str(error) if isinstance(error, BeamtrawlError) else one_line(error))
@@ -99,11 +134,11 @@ def run(arguments: argparse.Namespace) -> int:
         console.close()
         if log:
             log.close()
-    return 0
+    return NOTHING_FETCHED if trouble.is_nothing_fetched and end.rounds and end.reason != "stopped" else 0
 
 
 def _settings(directory: CrawlDir, arguments: argparse.Namespace) -> Settings:
-    """The settings of a crawl with those that the command line sets; Usage for what they cannot be."""
+    """The settings of a crawl with those that the command line sets; a flag of its own precedes --set. Usage if bad."""
     stored = stored_settings(directory)
     flags = {key: getattr(arguments, flag) for flag, key in session.SETTINGS.items()}
     if sample := arguments.sample:
@@ -115,7 +150,8 @@ def _settings(directory: CrawlDir, arguments: argparse.Namespace) -> Settings:
             raise Usage(f"--sample {sample}: {directory.root} has nothing to sample; crawl first (--max-pages 300)")
         flags |= {"limits.max_pages": 0, "limits.max_pages_per_round": sample, "priority.random": True}
     try:
-        return override(stored, {key: value for key, value in flags.items() if value is not None})
+        given = dict(map(assignment, arguments.set))
+        return override(stored, given | {key: value for key, value in flags.items() if value is not None})
     except SettingsError as error:
         raise Usage(str(error)) from error
 

@@ -7,6 +7,7 @@ import threading
 
 from ...search.searcher import Index
 from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.own_files import refuse_foreign
 from ..demo import server
 from ..terminal.errors import Failure, Usage
 from ..terminal.numbers import whole
@@ -71,7 +72,10 @@ The crawl is in {dir}. What to try next:
     beamtrawl status {dir}
     beamtrawl explain {dir} {page}
     beamtrawl sql {dir} "SELECT host, count(*) AS pages FROM documents GROUP BY host"
-    beamtrawl serve {dir}"""
+    beamtrawl serve {dir}
+
+The links of hits lead to the web of the demo, which has ended; to have pages behind them, use another web:
+beamtrawl demo --web serves one that stays, or give demo --serve."""
 
 
 def _claim(crawl: CrawlDir) -> None:
@@ -80,6 +84,7 @@ def _claim(crawl: CrawlDir) -> None:
         return
     if crawl.exists("crawl.toml") or crawl.manifests():
         raise Failure(f"{crawl.root} holds a crawl that is not a demo; name a new directory: beamtrawl demo ./demo")
+    refuse_foreign(crawl, "name a new directory: beamtrawl demo ./demo")
     crawl.write_text(MARK, "A crawl of the web of `beamtrawl demo`.\n")
 
 

@@ -44,7 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--price-worker-hour", type=at_least_0, default=0.0, metavar="PRICE", help="of an hour of a worker")
     add("--save", metavar="DIR", help="keep the estimate in this crawl directory, a new one too, for its report")
     add("--json", action="store_true", help="print JSON")
-    parser.epilog = "Example: beamtrawl estimate --hosts 100 --pages 5000 --delay 1 --workers 4"
 
 
 def run(arguments: argparse.Namespace) -> None:

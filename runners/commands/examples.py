@@ -6,6 +6,7 @@ EXAMPLES = {
     "seeds": "beamtrawl seeds add ./mycrawl https://www.example.org/news",
     "seeds add": "beamtrawl seeds add ./mycrawl https://www.example.org/news",
     "status": "beamtrawl status ./mycrawl",
+    "watch": "beamtrawl watch ./mycrawl",
     "release": "beamtrawl release ./mycrawl 'www.example.org/calendar/*'",
     "block": "beamtrawl block ./mycrawl www.example.org",
     "unblock": "beamtrawl unblock ./mycrawl www.example.org",

@@ -124,6 +124,9 @@ def _of_urls(sources: Sources, names: Sequence[str], now: datetime) -> Iterator[
 
 def _of_host(sources: Sources, name: str, now: datetime) -> Explained | Unknown:
     record = host_record(sources, name.lower())
+    if record is None and ":" not in name:
+        with_port = sources.rows("SELECT DISTINCT host FROM urls WHERE starts_with(host, ? || ':')", name.lower())
+        record = host_record(sources, with_port[0]["host"]) if len(with_port) == 1 else None
     if record is None:
         return Unknown(name)
     lines = list(host_lines(record, now))

@@ -29,6 +29,7 @@ COMMANDS = (
     Command("crawl", "Crawl: start in a new directory, or go on in one.", "crawl"),
     Command("seeds", "Add URLs to a crawl.", "seeds"),
     Command("status", "Show the state of a crawl.", "status"),
+    Command("watch", "Show a crawl in a browser while it runs.", "serving.watch"),
     Command("report", "Write a report of a crawl as one HTML file.", "report"),
     Command("release", "Release URLs that are held as traps or aliases.", "release"),
     Command("block", "Request nothing of a host or URLs any more.", "blocking.block"),

@@ -32,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check-links", action="store_true", help="show what is broken on the site, as check links finds it"
     )
-    parser.epilog = "Example: beamtrawl report ./mycrawl -o report.html"
 
 
 def run(arguments: argparse.Namespace) -> None:

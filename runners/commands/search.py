@@ -111,7 +111,8 @@ def _print_results(results: Results, where: str, before: int) -> None:
     for note in results.notes:
         print(note)
     for name, values in results.facets.items():
-        print(f"{name}: {', '.join(f'{value.value} {value.documents}' for value in values) or 'unknown'}")
+        meaning = "year published, else fetched" if name == "year" else name
+        print(f"{meaning}: {', '.join(f'{value.value} {value.documents}' for value in values) or 'unknown'}")
     if results.suggestion:
         print(f"did you mean: {results.suggestion}")
     if results.unknown_words:
@@ -150,10 +151,10 @@ def _print_snippet(snippet: Snippet) -> None:
         print(textwrap.indent(str(snippet), _INDENT))
         return
     pieces = [(visible(piece), is_match) for piece, is_match in snippet]
-    is_bold = is_coloured(os.environ)
+    is_marked = is_coloured(os.environ)
     columns = shutil.get_terminal_size().columns - len(_INDENT)
     stream = sys.stdout.for_drawing() if isinstance(sys.stdout, VisibleStream) else sys.stdout
-    print("\n".join(_INDENT + line for line in wrapped(pieces, columns, is_bold)), file=stream, flush=True)
+    print("\n".join(_INDENT + line for line in wrapped(pieces, columns, is_marked)), file=stream, flush=True)
 
 
 def _cursor(text: str, query: str, order: str) -> Cursor:

@@ -5,6 +5,7 @@ import contextlib
 import ipaddress
 import logging
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ LOGOS = (".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR", help="the crawl directory, or NAME=DIR")
     parser.add_argument("further", metavar="DIR", nargs="*", help="further crawls that are searched with it")
-    parser.add_argument("--port", type=_port, default=8000, metavar="N")
-    parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1)")
+    add_address(parser, 8000)
+    parser.add_argument("--watch", action="store_true", help="show the crawl while it runs, at /watch (see watch)")
     parser.add_argument("--submissions", action="store_true", help="let people submit URLs to the crawl, at /submit")
     parser.add_argument(
         "--rate",
@@ -77,6 +78,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--logo", type=Path, metavar="FILE", help="an image beside the name")
 
 
+def add_address(parser: argparse.ArgumentParser, port: int) -> None:
+    """Add the arguments of a server that listens at this port of this machine unless told otherwise."""
+    parser.add_argument("--port", type=_port, default=port, metavar="N")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1)")
+
+
 def _port(text: str) -> int:
     if text.isascii() and text.isdecimal() and int(text) < 65536:
         return int(text)
@@ -95,7 +102,8 @@ def run(arguments: argparse.Namespace) -> None:
     from ...search.gateway.embedding import as_origin
     from ...search.gateway.query_log import file_log
     from ...search.gateway.rate_limits import Rate
-    from .submissions import open_submissions
+    from ..report.live import LivePage
+    from .serving.submissions import open_submissions
 
     if arguments.trust_proxy is not None and not _is_address(arguments.trust_proxy):
         raise Usage(f"--trust-proxy {arguments.trust_proxy}: must be the IP address of the proxy, such as 127.0.0.1")
@@ -106,12 +114,16 @@ def run(arguments: argparse.Namespace) -> None:
     except ValueError as error:
         raise Usage(f"--allow-origin {error}") from error
     crawls = searched([arguments.dir, *arguments.further])
-    if arguments.submissions and not isinstance(crawls, CrawlDir):
+    single = crawls if isinstance(crawls, CrawlDir) else None
+    if arguments.submissions and not single:
         raise Usage("--submissions: URLs are submitted to one crawl, and these are several; serve that one alone")
+    if arguments.watch and not single:
+        raise Usage("--watch: these are several crawls; serve one alone, or watch each with beamtrawl watch DIR")
     Index.open(crawls)  # says now, and in one line, what would otherwise be said on every page
     rate = Rate(arguments.rate, max(1, int(2 * arguments.rate))) if arguments.rate else None
-    submit = open_submissions(crawls) if arguments.submissions and isinstance(crawls, CrawlDir) else None
-    hosts, title, logo = _names(arguments), arguments.title, _logo(arguments.logo)
+    submit = open_submissions(single) if arguments.submissions and single else None
+    hosts = own_names(arguments.host, arguments.allow_host, arguments.trust_proxy)
+    title, logo = arguments.title, _logo(arguments.logo)
     cache_bytes, timeout_s = arguments.cache_mb << 20, arguments.timeout or None
     with contextlib.ExitStack() as stack:
         try:
@@ -129,25 +141,25 @@ def run(arguments: argparse.Namespace) -> None:
             cache_bytes=cache_bytes,
             origins=origins,
             query_log=query_log,
+            watch=LivePage(single) if arguments.watch and single else None,
         )
         roots = crawls.root if isinstance(crawls, CrawlDir) else ", ".join(crawl.root for crawl in crawls.values())
-        _serve(app, roots, arguments)
+        proxy, prefix = arguments.trust_proxy, arguments.prefix
+        listen(app, f"searching {roots} at", arguments.host, arguments.port, proxy, prefix)
 
 
-def _serve(app: Any, roots: str, arguments: argparse.Namespace) -> None:
-    """Answer requests until Ctrl-C; Failure if the address cannot be listened at."""
+def listen(app: Any, what: str, host: str, port: int, proxy: str | None = None, prefix: str = "") -> None:
+    """Say `what` is at the address, and answer requests until Ctrl-C; Failure if it cannot be listened at."""
     from ...search.gateway.server import ServerLimits, create_server
 
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # else a line for each request that waits
     try:
-        server = create_server(
-            app, arguments.host, arguments.port, ServerLimits(), arguments.trust_proxy, arguments.prefix
-        )
+        server = create_server(app, host, port, ServerLimits(), proxy, prefix)
     except (OSError, ValueError, OverflowError) as error:
-        raise Failure(f"cannot listen at {arguments.host}:{arguments.port}: {error}; choose another --port") from error
-    host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
-    port = getattr(server, "effective_port", arguments.port)  # a name with several addresses has no single one
-    print(f"searching {roots} at http://{host}:{port}{arguments.prefix}/ (Ctrl-C ends it)", flush=True)
+        raise Failure(f"cannot listen at {host}:{port}: {error}; choose another --port") from error
+    host = f"[{host}]" if ":" in host else host
+    port = getattr(server, "effective_port", port)  # a name with several addresses has no single one
+    print(f"{what} http://{host}:{port}{prefix}/ (Ctrl-C ends it)", flush=True)
     server.run()
 
 
@@ -157,16 +169,16 @@ def _is_address(text: str) -> bool:
     return False
 
 
-def _names(arguments: argparse.Namespace) -> list[str]:
-    """The names by which the gateway may be requested; all if there are none."""
-    if arguments.allow_host:
-        return [*arguments.allow_host, *LOCAL_NAMES]
-    is_local = arguments.host == "localhost"
+def own_names(host: str, allowed: Sequence[str] = (), proxy: str | None = None) -> list[str]:
+    """The names by which a server at an address may be requested; all if there are none."""
+    if allowed:
+        return [*allowed, *LOCAL_NAMES]
+    is_local = host == "localhost"
     with contextlib.suppress(ValueError):
-        is_local = is_local or ipaddress.ip_address(arguments.host).is_loopback
-    if not is_local or arguments.trust_proxy is not None:
+        is_local = is_local or ipaddress.ip_address(host).is_loopback
+    if not is_local or proxy is not None:
         return []
-    return [*LOCAL_NAMES, arguments.host]
+    return [*LOCAL_NAMES, host]
 
 
 def _logo(path: Path | None) -> Path | None:

@@ -57,6 +57,9 @@ def render(found: Status) -> str:
     when, step = ("now", running.step) if running and running.step else ("next", found.next_step.step)
     lines = [
         f"{found.directory}: {counted(found.rounds, 'round')}; {when}: {step} of round {found.next_step.round}",
+        f"{counted(found.tables.get('documents', 0), 'document')},"
+        f" {counted(sum(found.frontier.values()), 'URL')} in the frontier, {counted(len(found.alarms), 'alarm')}",
+        f"to go on: {_go_on(found)}",
         *([running_line(running)] if running else []),
         *_times(found),
         _line("tables", found.tables),
@@ -76,7 +79,7 @@ def render(found: Status) -> str:
         *([f"{more} more pairs of hosts with copies"] if (more := len(many) - _RULES_NAMED) > 0 else []),
         *([f"{more} more alias rules in use"] if (more := len(found.aliases) - _RULES_NAMED) > 0 else []),
     ]
-    return "\n".join([*lines, *(f"alarm: {alarm}" for alarm in found.alarms), f"to go on: {_go_on(found)}"])
+    return "\n".join([*lines, *(f"alarm: {alarm}" for alarm in found.alarms)])
 
 
 def running_line(running: RunningStep) -> str:

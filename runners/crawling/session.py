@@ -4,23 +4,27 @@ The command line and the Python API both start crawls here; they differ in the o
 in their output (`Observer`).
 """
 
+import contextlib
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from ...pipeline import control
+from ...pipeline.add_revisits import add_all
 from ...pipeline.attempt import Engine
+from ...pipeline.compaction.garbage import garbage_bytes
 from ...pipeline.control import End, StopSignal
 from ...pipeline.crawl import run_crawl
 from ...pipeline.rank import has_lost_ranks, has_unranked_links, rank
 from ...pipeline.seeds import Added, Seed, add_seeds, decode_lines, parse_seeds
-from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from ...transforms.directory.crawl_settings import has_lost_settings, last_settings, stored_settings
+from ...transforms.directory.own_files import refuse_foreign
 from ...transforms.directory.reserve import keep_reserve
 from ...transforms.frontier.scorers import load_scorers
 from ...transforms.http.address_guard import blocked, literal_loopback
@@ -37,11 +41,13 @@ from ...transforms.signatures.signer import signer_of
 from ...transforms.tables.sitemap_terms import SITEMAP
 from ...transforms.urls.filter_plugins import load_filters
 from ..process.lock import Lock
-from ..terminal.errors import StartError
+from ..terminal.errors import MAKE_ROOM, Failure, StartError
+from ..terminal.units import size as bytes_size
 
 SETTINGS = {
     "max_pages": "limits.max_pages",
-    "max_pages_per_host": "limits.max_pages_per_host",
+    "max_pages_per_host": "limits.max_pages_per_host_total",
+    "max_pages_per_host_per_round": "limits.max_pages_per_host_per_round",
     "round_time": "limits.round_time",
     "depth": "scope.depth",
     "scope": "scope.mode",
@@ -50,6 +56,10 @@ SETTINGS = {
     "contact": "robot.contact",
     "info_url": "robot.info_url",
     "allow_address": "fetch.allow_addresses",
+    "include": "scope.include",
+    "exclude": "scope.exclude",
+    "check_external": "scope.check_external",
+    "recrawl_after": "recrawl.after",
 }
 """The settings with a separate name on the command line and in Python, each with its key in crawl.toml."""
 
@@ -81,6 +91,14 @@ class Observer(control.Observer, Protocol):
     """Receives the progress of a run."""
 
     def seeds_added(self, added: Added) -> None: ...
+
+
+def refuse_foreign_folder(directory: CrawlDir, option: str) -> None:
+    """Raise StartError for a directory with files of somebody else and no crawl; `option` starts one there anyway."""
+    try:
+        refuse_foreign(directory, f"name a new directory, such as {directory.path('crawl')}, or add {option}")
+    except CrawlDirError as error:
+        raise StartError(str(error)) from error
 
 
 def refuse_lost_settings(directory: CrawlDir) -> None:
@@ -157,6 +175,11 @@ def refuse_seedless(directory: CrawlDir, seeds: list[Seed], words: Words) -> Non
         raise StartError(f"{directory.root} is a new crawl and needs a URL to start from: {words.start}")
 
 
+def is_public(seeds: Sequence[Seed]) -> str | None:
+    """The first seed that is not on this machine."""
+    return next((seed.url for seed in seeds if not literal_loopback(urlsplit(seed.url).hostname or "")), None)
+
+
 def refuse_anonymous(robot: Robot, seeds: list[Seed], options: Mapping[str, str]) -> None:
     """Raise StartError if a seed is not on this machine and the robot has no name or contact (docs/politeness.md).
 
@@ -165,11 +188,11 @@ def refuse_anonymous(robot: Robot, seeds: list[Seed], options: Mapping[str, str]
     if Identity.of(robot).complete:
         return
     missing = [name for name in ("name", "contact", "info_url") if not getattr(robot, name)]
-    public = next((s.url for s in seeds if not literal_loopback(urlsplit(s.url).hostname or "")), None)
-    if public:
+    if public := is_public(seeds):
         way_out = f"set {', '.join(missing)} under [robot] in crawl.toml"
         if options:
             way_out = f"add {' '.join(options[name] for name in missing)}, or set [robot] in crawl.toml"
+            way_out += ", or for all crawls in ~/.config/beamtrawl/robot.toml"
         raise StartError(f"{public} is not on this machine, and requests to it must identify the robot: {way_out}")
 
 
@@ -207,8 +230,11 @@ def run(
     observer: Observer,
     stop: StopSignal,
     rounds: int | None,
+    again: bool = False,
 ) -> End:
     """Take the lock, write crawl.toml if there is none, add the seeds, run rounds, and rank the result.
+
+    `again` visits everything once more that was visited.
 
     LockedError if another process writes to the directory.
     """
@@ -223,10 +249,27 @@ def run(
         keep_reserve(claimed)
         if seeds:
             observer.seeds_added(add_seeds(claimed, seeds, settings_digest(settings), datetime.now(UTC)))
-        end = run_crawl(claimed, settings, engine, observer, stop, rounds)
+        if again:
+            observer.busy("looking for pages to visit again")
+            add_all(claimed, engine)
+        with naming_garbage(claimed):
+            end = run_crawl(claimed, settings, engine, observer, stop, rounds)
         if not stop.is_set():
             rank_after_crawl(claimed, settings.ranking, engine, observer)
     return end
+
+
+@contextlib.contextmanager
+def naming_garbage(directory: CrawlDir) -> Iterator[None]:
+    """Add to the line of a full disk how much `beamtrawl clean` would free, if that is anything."""
+    try:
+        yield
+    except Exception as error:
+        line = str(error)
+        if MAKE_ROOM not in line or "\n" in line or not (size := garbage_bytes(directory, datetime.now(UTC))):
+            raise
+        clean = f"{MAKE_ROOM} (beamtrawl clean {directory.root} frees {bytes_size(size)} of failed attempts)"
+        raise Failure(line.replace(MAKE_ROOM, clean)) from error
 
 
 def _not_stored(settings: Settings, stored: Settings) -> list[str]:
@@ -249,4 +292,5 @@ def rank_after_crawl(directory: CrawlDir, ranking: Ranking, engine: Engine, obse
         observer.step_committed(rank(directory, engine, ranking.max_links, now, observer.warn))
     except Exception as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        observer.warn(f"the links could not be ranked: {reason}; try again with: beamtrawl rank {directory.root}")
+        again = "" if "run the command again" in reason else f"; try again with: beamtrawl rank {directory.root}"
+        observer.warn(f"the links could not be ranked: {reason}{again}")

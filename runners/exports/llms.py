@@ -1,8 +1,11 @@
 """The files llms.txt and llms-full.txt of a site, in the format of https://llmstxt.org."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
+
+from markdown_it import MarkdownIt
 
 from ...transforms.markdown.content import without_unseen
 from ...transforms.markdown.escapes import destination, escape, escape_start, heading
@@ -53,9 +56,29 @@ def llms_lines(entries: Sequence[Entry], host: str) -> Iterator[str]:
         yield f"- [{_text(entry.title) or escape(entry.url)}]({destination(entry.url)}){f': {note}' if note else ''}"
 
 
+def ends(text: str) -> bool:
+    """Whether Markdown that a site wrote ends where it ends, so that it swallows no page after it."""
+    if not _OPENS.search(text):
+        return True
+    if len(text) > _MOST_PARSED:
+        return False
+    blocks = MarkdownIt("commonmark")
+    blocks.core.ruler.enableOnly(["normalize", "block"])  # without what is within lines, it is quick
+    last = blocks.parse(f"{text}\n\n# End\n")[-3:]
+    return [(token.type, token.level) for token in last[:1]] == [("heading_open", 0)]
+
+
+_MOST_PARSED = 1 << 17  # characters: seconds, at worst
+_OPENS = re.compile(r"`{3}|~{3}|<[!?spt]", re.IGNORECASE)  # CommonMark 0.31, 4.5 and 4.6
+
+
 def full_page(entry: Entry, markdown: str) -> str:
-    """A page in llms-full.txt."""
-    return f"{heading(1, _text(entry.title) or escape(entry.url))}\n\nSource: <{entry.url}>\n\n{markdown.strip()}\n\n"
+    """A page in llms-full.txt. No line of it is that which begins the next page."""
+    title, text = heading(1, _text(entry.title) or escape(entry.url)), _SOURCE.sub(r"\g<0>\\", markdown.strip())
+    return f"{title}\n\nSource: <{entry.url}>\n\n{text}\n\n"
+
+
+_SOURCE = re.compile(r"^\W*Source\W*:\W*?(?=<)", re.IGNORECASE | re.MULTILINE)
 
 
 def _text(text: str) -> str:

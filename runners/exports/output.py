@@ -15,10 +15,14 @@ from typing import IO, Any, TextIO, cast
 
 from ...transforms.errors import reason
 from ...transforms.files import filesystem
+from ...transforms.files.store import Store
+from ...transforms.tables.schemas import TABLES
 from ..terminal.errors import Failure, Usage
 from ..terminal.visible import visible
 
 STDOUT = "-"
+
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}  # of a file system, such as exFAT
 
 
 @contextlib.contextmanager
@@ -26,14 +30,16 @@ def whole_file(path: str) -> Iterator[IO[bytes]]:
     """A file for writing, on any file system, compressed if its name ends in .gz; `-` is standard output.
 
     Standard output gets the bytes as they are, but a terminal `visible` text. The file gets its name once it is
-    complete. Failure, and no file, if it cannot be written.
+    complete, and replaces another one. Failure, and no file, if it cannot be written; Usage if the name is that of a
+    device, a pipe, or a file of a crawl.
     """
     if path == STDOUT:
         yield cast(IO[bytes], _Terminal(sys.stdout)) if sys.stdout.isatty() else sys.stdout.buffer
         sys.stdout.flush()
         return
+    _refuse(path)
     folder, name = filesystem.split(path)
-    with _complaining(path), Drafts(folder) as drafts:
+    with _complaining(path), Drafts(folder, may_replace=True) as drafts:
         sink = drafts.create(name)
         with sink, _compressed(sink, name) as file:
             yield file
@@ -42,7 +48,8 @@ def whole_file(path: str) -> Iterator[IO[bytes]]:
 @contextlib.contextmanager
 def whole_folder(path: str) -> Iterator["Drafts"]:
     """A folder for new files; none of them has its name before all are complete. Usage if it has files already."""
-    if filesystem.match(path, "*"):
+    is_local = filesystem.store_of(path).has_local_paths and Path(path).is_dir()
+    if any(Path(path).iterdir()) if is_local else filesystem.match(path, "*"):
         raise Usage(f"{path} has files already; name a new or empty folder")
     with _complaining(path), Drafts(path.rstrip("/") or "/") as drafts:
         yield drafts
@@ -79,7 +86,26 @@ class Tree:
         """Write a file; its name has forward slashes, and no part that leads upwards."""
         path = self._folder.joinpath(*name.split("/"))
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        try:
+            with path.open("xb") as file:
+                file.write(data)
+        except FileExistsError as error:
+            raise Failure(f"cannot write {name}: another page has a file of this name on this disk") from error
+
+
+def _refuse(path: str) -> None:
+    """Usage if a local file is none that an output may replace."""
+    if not filesystem.store_of(path).has_local_paths or not os.path.lexists(path):
+        return
+    if Path(path).exists() and not Path(path).is_file():
+        raise Usage(f"cannot write {path}: it is no regular file; name one, or {STDOUT} for standard output")
+    place = Path(path).absolute()
+    for root in place.parents:
+        if (root / "crawl.toml").is_file() and place.relative_to(root).parts[0] in _OF_CRAWLS:
+            raise Usage(f"cannot write {path}: it is a file of a crawl; name another one")
+
+
+_OF_CRAWLS = {"crawl.toml", "secret", "lock.json", "manifests", "index", "attempts", *TABLES}
 
 
 def require_folder(path: str) -> None:
@@ -101,8 +127,9 @@ def require_file(path: str) -> None:
 class Drafts:
     """Files under provisional names, which are renamed together at the end, in order, or removed on an error."""
 
-    def __init__(self, folder: str) -> None:
-        self._folder, self._prefix = folder, f"draft-{uuid.uuid4().hex[:8]}-"
+    def __init__(self, folder: str, may_replace: bool = False) -> None:
+        self._folder, self._prefix = folder, f"draft-{uuid.uuid4().hex}-"  # none can foresee it
+        self._may_replace = may_replace
         self._names: list[str] = []
 
     def create(self, name: str) -> filesystem.Sink:
@@ -119,12 +146,27 @@ class Drafts:
         try:
             if kind is None:
                 for name in self._names:
-                    filesystem.rename(self._draft(name), filesystem.join(self._folder, name))
+                    self._rename(name)
                     done += 1
                 filesystem.sync_folder(self._folder)
         finally:
             with contextlib.suppress(OSError):
                 filesystem.delete([self._draft(name) for name in self._names[done:]])
+
+    def _rename(self, name: str) -> None:
+        source, target = self._draft(name), filesystem.join(self._folder, name)
+        if self._may_replace:
+            filesystem.rename(source, target)
+            return
+        store = filesystem.store_of(target)
+        try:
+            is_new = store.rename_new(source, target)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            is_new = Store.rename_new(store, source, target)
+        if not is_new:
+            raise Failure(f"cannot write {target}: it was made meanwhile; name a new or empty folder")
 
     def _draft(self, name: str) -> str:
         return filesystem.join(self._folder, self._prefix + name)

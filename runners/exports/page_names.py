@@ -5,16 +5,19 @@ import itertools
 import posixpath
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import quote, unquote, urlsplit
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from ...transforms import urls
 
 _LONGEST_SEGMENT = 80  # characters; also in UTF-8 below the 255 bytes of most file systems
 _LONGEST_NAME = 200  # characters
+_MOST_CHANGES = 10  # of the name of a page
+_BATCH = 4096  # URLs
 _UNSAFE = re.compile(r"[^\w.~+=@,()\-]+")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?=\.|$)", re.IGNORECASE)
 _ENDINGS = (".html", ".htm", ".xhtml", ".md", ".markdown")
@@ -59,24 +62,42 @@ def _safe(text: str) -> str:
 
 
 class PageNames:
-    """The files of some pages, each of its own even where letter case does not count. A page takes 16 bytes."""
+    """The files of some pages, each of its own even where letter case or the form of accents does not count.
 
-    def __init__(self, pages: Iterable[str]) -> None:
-        hashes = ((_hash(url), _hash(_folded(url))) for url in pages)
-        flat: npt.NDArray[np.uint64] = np.fromiter(itertools.chain.from_iterable(hashes), np.uint64)
-        self._urls: npt.NDArray[np.uint64] = np.sort(flat[::2])
-        names, counts = np.unique(flat[1::2], return_counts=True)
-        self._shared: npt.NDArray[np.uint64] = names[counts > 1]
+    Names that several pages would have get digits by a key, which a site must not know: it could name a page like
+    the file of another. Where a site has read earlier names, they get others. A page takes 8 bytes.
+    """
+
+    def __init__(self, pages: Iterable[str], key: bytes) -> None:
+        self._key, batches, rest = key, [], iter(pages)
+        while some := list(itertools.islice(rest, _BATCH)):
+            batches.append(pa.array([url.encode("utf-8", "surrogatepass") for url in some], pa.large_binary()))
+        listed: Callable[[], Iterator[str]] = lambda: (  # noqa: E731
+            value.as_py().decode("utf-8", "surrogatepass") for batch in batches for value in batch
+        )
+        self._urls: npt.NDArray[np.uint64] = np.sort(np.fromiter(map(_hash, listed()), np.uint64))
+        self._changed: dict[str, int] = {}  # how often the name of a page was that of another
+        for _ in range(_MOST_CHANGES):
+            names = np.fromiter((_hash(_folded(self.name(url))) for url in listed()), np.uint64)
+            values, counts = np.unique(names, return_counts=True)
+            shared: npt.NDArray[np.uint64] = values[counts > 1]
+            if not len(shared):
+                break
+            for url, name in zip(listed(), names.tolist(), strict=True):
+                if _is_in(shared, name):
+                    self._changed[url] = self._changed.get(url, 0) + 1
 
     def __contains__(self, url: str) -> bool:
         return _is_in(self._urls, _hash(url))
 
     def name(self, url: str) -> str:
-        """The name of the file of a page: with its key if the name would be that of another page as well."""
+        """The name of the file of a page."""
         name = page_name(url)
-        if not len(self._shared) or not _is_in(self._shared, _hash(_folded(url))):
+        if not (changes := self._changed.get(url)):
             return name
-        return f"{name.removesuffix(_MARKDOWN)}~{urls.url_key(url).hex()[:12]}{_MARKDOWN}"
+        text = f"{changes} {url}".encode("utf-8", "surrogatepass")
+        digits = hashlib.blake2b(text, key=self._key, digest_size=6).hexdigest()
+        return f"{name.removesuffix(_MARKDOWN)}~{digits}{_MARKDOWN}"
 
     def link(self, name: str, target: str) -> str:
         """An absolute URL on the page of a file as a link: relative if it leads to one of the pages."""
@@ -88,8 +109,9 @@ class PageNames:
         return f"{path}#{fragment}" if fragment else path
 
 
-def _folded(url: str) -> str:
-    return unicodedata.normalize("NFC", page_name(url).casefold())
+def _folded(name: str) -> str:
+    """The same for names that a file system may take for one (The Unicode Standard, D145)."""
+    return unicodedata.normalize("NFD", unicodedata.normalize("NFD", name).casefold())
 
 
 def _hash(text: str) -> int:

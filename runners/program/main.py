@@ -82,8 +82,9 @@ def parser() -> argparse.ArgumentParser:
         prog="beamtrawl", description="A polite, breadth-first web crawler and full-text indexer.", allow_abbrev=False
     )
     top.epilog = (
-        "Exit codes: 0 success, 1 failure, 2 a command line that cannot be understood, 3 alarms (status --check) or"
-        " findings (check links --fail-on), 130 interrupted. Example: beamtrawl demo"
+        "Exit codes: 0 success, 1 failure, 2 a command line that cannot be understood, 3 alarms (status --check),"
+        " findings (check links --fail-on) or damaged archives (import warc), 4 a crawl without a page,"
+        " 130 interrupted. Example: beamtrawl demo"
     )
     top.add_argument("-V", "--version", action="version", version=f"beamtrawl {__version__}")
     top.add_argument("--debug", action="store_true", help="show a traceback when something fails")
@@ -98,7 +99,8 @@ def parser() -> argparse.ArgumentParser:
 def run(words: Sequence[str]) -> int:
     """Run a command. Exit codes: 0 for success, 1 for failure, 2 for usage, 130 for an interrupt.
 
-    A command may define others: 3 for alarms (`status --check`) and findings (`check links --fail-on`).
+    A command may define others: 3 for alarms (`status --check`), findings (`check links --fail-on`) and damage
+    (`import warc`), 4 for a crawl without a page.
     """
     cut = words.index("--") if "--" in words else len(words)
     debug = "--debug" in words[:cut]
@@ -109,10 +111,8 @@ def run(words: Sequence[str]) -> int:
         if arguments.beam and "runner" not in arguments:
             raise Usage(f"{arguments.beam[0]}: what comes after -- goes to Beam, and this command does not run it")
         return int(arguments.run(arguments) or 0)
-    except Usage as error:
-        return _fail(str(error), 2, debug)
     except BeamtrawlError as error:
-        return _fail(str(error), 1, debug)
+        return _fail(str(error), 2 if error.is_usage else 1, debug)
     except KeyboardInterrupt:
         return _fail("stopped", 130, debug)
     except BrokenPipeError:

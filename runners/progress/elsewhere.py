@@ -7,7 +7,7 @@ import dataclasses
 import socket
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...transforms.directory.claims import read_running
 from ...transforms.directory.crawl_dir import CrawlDir, Step
@@ -39,22 +39,38 @@ class RunningStep:
     hosts_backing_off: int
 
 
-def running_step(crawl: CrawlDir, step: Step, total: int, now: float | None = None) -> RunningStep | None:
-    """Return what another process does in a crawl now; None if none holds the lock.
+class FoundStep(NamedTuple):
+    """What another process does in a crawl, as it is stored."""
 
-    `step` is the next step by the manifests, and `total` what it has to process at most.
-    """
+    owner: Mapping[str, Any]  # of the lock
+    step: Step
+    began: float | None  # POSIX time of its first worker; None: no worker has reported
+    reported: Reported
+
+
+def find_step(crawl: CrawlDir, step: Step) -> FoundStep | None:
+    """Return the step that another process runs; None if none holds the lock. `step` is the next one by manifests."""
     owner = read_running(crawl.root)
     if owner is None:
         return None
     attempt, began = newest_attempt(crawl.names("attempts", f"{attempts_prefix(step)}*{_MARK}*"))
     imported, import_began = newest_attempt(crawl.names("attempts", f"*import-*{_MARK}*"))
     if import_began > began:
-        attempt, began, step, total = imported, import_began, Step("import", step.round), 0
-    if attempt and began < float(owner.get("since", 0.0)) - _SKEW_S:
-        attempt = ""  # of a process that ended before this one began
-    reported = add_up(read_reports(crawl.path(f"attempts/{attempt}"))) if attempt else NOTHING
-    return describe(owner, socket.gethostname(), step, total, began if attempt else None, reported, now or time.time())
+        attempt, began, step = imported, import_began, Step("import", step.round)
+    if not attempt or began < float(owner.get("since", 0.0)) - _SKEW_S:  # or of a process that ended before this one
+        return FoundStep(owner, step, None, NOTHING)
+    return FoundStep(owner, step, began, add_up(read_reports(crawl.path(f"attempts/{attempt}"))))
+
+
+def running_step(crawl: CrawlDir, step: Step, total: int, now: float | None = None) -> RunningStep | None:
+    """Return what another process does in a crawl now; None if none holds the lock.
+
+    `step` is the next step by the manifests, and `total` what it has to process at most.
+    """
+    if (found := find_step(crawl, step)) is None:
+        return None
+    total = total if found.step.kind == step.kind else 0
+    return describe(found, socket.gethostname(), total, now or time.time())
 
 
 def newest_attempt(names: Iterable[str]) -> tuple[str, float]:
@@ -79,10 +95,9 @@ def newest_attempt(names: Iterable[str]) -> tuple[str, float]:
     return attempt + _MARK.rstrip("-"), began[attempt]
 
 
-def describe(
-    owner: Mapping[str, Any], here: str, step: Step, total: int, began: float | None, reported: Reported, now: float
-) -> RunningStep:
-    """Return what the owner of a lock does; `began` is the start of its step, None before the first report."""
+def describe(found: FoundStep, here: str, total: int, now: float) -> RunningStep:
+    """Return what the owner of a lock does; `here` is the name of this machine."""
+    owner, step, began, reported = found
     parsed = reported.stage.parsed if reported.stage else 0
     done = reported.visits if step.kind == "fetch" else parsed
     requests = reported.requests

@@ -1,13 +1,14 @@
 """The events of a crawl: what `crawl --json` prints and `--log` writes, one JSON object a line (docs/progress.md)."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Literal
 
 from ...pipeline.control import End
 from ...pipeline.seeds import Added
 from ...transforms.directory.crawl_dir import Manifest
+from ..terminal.units import counted
 from . import words
 from .running import Running
 
@@ -70,6 +71,7 @@ class FetchProgress(Event):
     queued: int  # URLs that workers have taken and not visited yet
     seconds_left: float | None  # until the queues are empty; null if that is not known
     outcomes: Mapping[str, int]  # visits by outcome
+    queues: Sequence[Mapping[str, Any]]  # the longest: name, urls, why, delay_s, seconds, holds
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -156,8 +158,8 @@ def seeds_added(added: Added) -> SeedsAdded:
 
 def step_started(running: Running) -> StepStarted:
     step = running.step
-    what = "URLs in the frontier" if step.kind == "fetch" else "visits"
-    message = f"round {step.round} {step.kind} starts: {running.rows} {what}"
+    what = f"{counted(running.rows, 'URL')} in the frontier" if step.kind == "fetch" else counted(running.rows, "visit")
+    message = f"round {step.round} {step.kind} starts: {what}"
     return StepStarted(message=message, step=step.kind, round=step.round, rows=running.rows, at_most=running.at_most)
 
 
@@ -186,7 +188,7 @@ def progress(running: Running) -> FetchProgress | UpdateProgress:
         rows=running.rows,
         at_most=running.at_most,
         bytes=known.bytes,
-        rate=round(running.rate, 2),
+        rate=round(known.rate, 2),
         mean_rate=round(running.mean_rate, 2),
         hosts_active=known.active,
         hosts_waiting=known.waiting,
@@ -194,6 +196,7 @@ def progress(running: Running) -> FetchProgress | UpdateProgress:
         queued=known.queued,
         seconds_left=None if running.seconds_left is None else round(running.seconds_left, 1),
         outcomes=dict(known.outcomes),
+        queues=[queue._asdict() for queue in known.queues],
     )
 
 

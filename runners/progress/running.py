@@ -3,15 +3,17 @@
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from ...transforms.directory.crawl_dir import Step
 from ...transforms.files import filesystem
 from ...transforms.outcomes import count_requests
+from ...transforms.workers.reports import Failure, Queue
 
-_WINDOW_S = 10.0
-"""The time over which the current rate is measured."""
+T = TypeVar("T")
+
+_NAMED = 10  # queues and failures
 
 
 class Stage(NamedTuple):
@@ -21,6 +23,14 @@ class Stage(NamedTuple):
     stages: int
     name: str
     parsed: int  # rows of the first stage so far, over all workers
+
+
+class History(NamedTuple):
+    """Requests over time, in buckets of equal width."""
+
+    began: float = 0.0  # POSIX time
+    width_s: float = 2.0
+    counts: tuple[int, ...] = ()
 
 
 class Reported(NamedTuple):
@@ -36,6 +46,10 @@ class Reported(NamedTuple):
     longest_queue_s: float = 0.0  # until the longest queue of a host is empty, at its delay
     ends_in_s: float | None = None  # until the time of the round is over
     stage: Stage | None = None
+    rate: float = 0.0  # requests per second in the last ten seconds
+    history: History = History()
+    queues: tuple[Queue, ...] = ()  # the longest, those that hold the round first
+    failures: tuple[Failure, ...] = ()  # visits, newest first
 
     @property
     def visits(self) -> int:
@@ -69,7 +83,29 @@ def add_up(reports: Iterable[Mapping[str, Any]]) -> Reported:
         longest_queue_s=max((report.get("longest_queue_s", 0.0) for report in fetching), default=0.0),
         ends_in_s=max((left for report in fetching if (left := report.get("ends_in_s")) is not None), default=None),
         stage=_furthest(stages),
+        rate=sum(report["requests"]["rate"] for report in fetching if "requests" in report and report["queued"]),
+        history=_history([report["requests"] for report in fetching if "requests" in report]),
+        queues=tuple(sorted(_named(Queue, "queues", fetching), key=lambda q: (-q.holds, -q.seconds, q.name))[:_NAMED]),
+        failures=tuple(sorted(_named(Failure, "failures", fetching), key=lambda f: -f.at)[:_NAMED]),
     )
+
+
+def _named(kind: Callable[..., T], name: str, reports: Iterable[Mapping[str, Any]]) -> list[T]:
+    return [kind(**row) for report in reports for row in report.get(name, ())]
+
+
+def _history(parts: Sequence[Mapping[str, Any]]) -> History:
+    """Return the sum of the workers' requests over time; a bucket counts where its middle is."""
+    parts = [part for part in parts if part["began"] is not None]
+    if not parts:
+        return History()
+    began, width_s = min(part["began"] for part in parts), max(part["width_s"] for part in parts)
+    counts: Counter[int] = Counter()
+    for part in parts:
+        for number, count in enumerate(part["buckets"]):
+            middle = part["began"] + (number + 0.5) * part["width_s"]
+            counts[int((middle - began) / width_s)] += count
+    return History(began, width_s, tuple(counts[place] for place in range(max(counts, default=-1) + 1)))
 
 
 def _furthest(reports: Sequence[Mapping[str, Any]]) -> Stage | None:
@@ -105,7 +141,6 @@ class Running:
     now: float = 0.0
     reported: Reported = NOTHING
     waits: str | None = None  # what it waits for, before the first report
-    samples: tuple[tuple[float, int], ...] = ()  # (time, requests) within the window
     reports: str = ""  # the common prefix of the workers' reports
 
     def read(self) -> Reported:
@@ -114,11 +149,7 @@ class Running:
 
     def at(self, now: float, reported: Reported, waits: str | None = None) -> "Running":
         """Return the state at a later moment, with what is reported then, or what the step waits for."""
-        samples = self.samples or ((self.started, 0),)
-        while len(samples) > 1 and samples[1][0] <= now - _WINDOW_S:
-            samples = samples[1:]
-        samples = (*samples, (now, reported.requests))
-        return dataclasses.replace(self, now=now, reported=reported, waits=waits, samples=samples)
+        return dataclasses.replace(self, now=now, reported=reported, waits=waits)
 
     @property
     def seconds(self) -> float:
@@ -141,12 +172,6 @@ class Running:
     def mean_rate(self) -> float:
         """Requests per second since the start of the step."""
         return self.reported.requests / self.seconds if self.seconds else 0.0
-
-    @property
-    def rate(self) -> float:
-        """Requests per second in the last seconds."""
-        first, requests = self.samples[0] if self.samples else (self.now, 0)
-        return max(0, self.reported.requests - requests) / (self.now - first) if self.now > first else 0.0
 
     @property
     def seconds_left(self) -> float | None:

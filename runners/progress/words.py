@@ -7,8 +7,11 @@ from ...pipeline.control import End
 from ...pipeline.seeds import Added
 from ...transforms.directory.crawl_dir import Manifest
 from ...transforms.outcomes import EXTERNAL_VISITS, IMPORTED, REQUESTED, Outcome, count_requests
+from ...transforms.workers.reports import ANSWER, Queue
 from ..terminal.units import counted, duration, size
 from .running import Running
+
+_NAMED = 3  # queues
 
 
 def line(running: Running) -> str:
@@ -28,6 +31,7 @@ def screen(running: Running) -> tuple[str, list[str]]:
         ", ".join(_rates(running)),
         f"hosts: {_hosts(running)}; {known.queued} URLs queued",
         f"visits: {_counts(known.outcomes) or 'none yet'}",
+        *([f"longest queues: {'; '.join(queues)}"] if (queues := _queues(running)) else []),
     ]
     return f"{head}, {_count(running)}{_limit(running)}, {_left(running)} left in the frontier", lines
 
@@ -58,7 +62,7 @@ def _left(running: Running) -> int:
 
 
 def _rates(running: Running) -> Iterator[str]:
-    yield f"{running.rate:.1f}/s now"
+    yield f"{running.reported.rate:.1f}/s now"
     yield f"{running.mean_rate:.1f}/s mean"
     yield size(running.reported.bytes)
     if running.seconds_left is not None:
@@ -79,6 +83,32 @@ def _fetch(running: Running) -> Iterator[str]:
     yield f"hosts {_hosts(running)}"
     if ends := _counts(running.reported.outcomes):
         yield f"visits {ends}"
+    if queues := _queues(running):
+        yield f"longest queues: {'; '.join(queues)}"
+
+
+def _queues(running: Running) -> list[str]:
+    return [
+        f"{q.name} {counted(q.urls, 'URL')}, {why_slow(q)},"
+        f" {f'{duration(q.seconds)} left' if q.holds else 'not waited for'}"
+        for q in running.reported.queues[:_NAMED]
+    ]
+
+
+def why_slow(queue: Queue) -> str:
+    """Return the reason for a queue's delay, in a few words."""
+    seconds = duration(queue.delay_s) if queue.delay_s >= 10 else f"{queue.delay_s:g} s"
+    return {
+        ANSWER: f"no answer for {seconds}",
+        "delay": f"delay {seconds}",
+        "crawl_delay": f"Crawl-delay {seconds}",
+        "response_time": f"slow answers, delay {seconds}",
+        "retry_after": "asked to wait (Retry-After)",
+        "dead": "did not answer",
+        "dns": "no address",
+        "refused": "address not allowed",
+        "robots": "no robots.txt",
+    }.get(queue.why, "failed")
 
 
 def _update(running: Running) -> Iterator[str]:
@@ -167,18 +197,25 @@ def describe_end(end: End, waiting: int, release: str = "") -> str:
 
     `release` is the command that releases URLs held as traps.
     """
-    urls, count = counted(waiting, "URL"), max(0, waiting - end.blocked - end.excluded)
+    urls, count = counted(waiting, "URL"), max(0, waiting - end.blocked - end.excluded - end.full)
     waits = _urls(count, "waits", "wait") if count else "no page is due"
     blocked = _urls(end.blocked, "that is blocked", "that are blocked") if end.blocked else ""
     excluded = (
         f"{counted(end.excluded, 'URL')} that the settings exclude (explain URL names the rule)" if end.excluded else ""
     )
-    closed = " and ".join(filter(None, (blocked, excluded)))
+    most = "of hosts with all visits that limits.max_pages_per_host_total permits (--max-pages-per-host)"
+    full = f"{counted(end.full, 'URL')} {most}" if end.full else ""
+    closed = " and ".join(filter(None, (blocked, excluded, full)))
     among = f", among them {excluded}" if excluded else ""
     reasons = {
         "frontier_empty": "the frontier is empty"
         + (f" but for {closed}" if closed else "")
-        + (f"; {_urls(end.held, 'is', 'are')} held as traps; to release them: {release}" if end.held else ""),
+        + (f"; {_urls(end.held, 'is', 'are')} held as traps; to release them: {release}" if end.held else "")
+        + (
+            "; pages are not visited again, unless crawl --again (all, now) or --recrawl-after DAYS"
+            if end.is_over
+            else ""
+        ),
         "rounds": f"{counted(end.rounds, 'round')} done, {urls} in the frontier{among}",
         "max_pages": f"the limit of {counted(end.max_pages, 'page')} is reached, {urls} in the frontier{among};"
         " to go on, raise limits.max_pages (--max-pages)",

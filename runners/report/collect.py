@@ -28,6 +28,7 @@ SECTIONS: tuple[Callable[[Known], Section], ...] = (
     storage.index,
     freshness.section,
     estimate.section,
+    alarms.thresholds,
 )
 _ATTEMPTS = 3
 _MEMORY = "500MB"  # of the queries; what needs more goes to a temporary folder

@@ -77,6 +77,9 @@ class Report(NamedTuple):
     directory: str
     made_at: datetime
     sections: Sequence[Section]
+    title: str = "Crawl report"
+    state: str = ""  # a sentence that screen readers say when it changes
+    every_s: float | None = None  # the page renews itself so often; None: never
 
 
 def shares(counts: Sequence[tuple[Any, int]]) -> list[tuple[Any, int, float]]:

@@ -5,11 +5,12 @@ permits only the style sheet and the script of the report, by their hashes.
 """
 
 import base64
+import functools
 import hashlib
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from .charts import COLOURS, bar, dashes, svg
@@ -23,6 +24,17 @@ _FORMS = {Alert: "alert", Chart: "chart", Figures: "figures", Table: "table"}
 
 def render_report(report: Report) -> str:
     """Return the report as HTML."""
+    style, script = _resource("report.css"), _resource("live.js" if report.every_s else "report.js")
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
+        + ("; connect-src 'self'" if report.every_s else "")
+    )
+    values: dict[str, Any] = {"report": report, "policy": policy, "colours": COLOURS}
+    return _template().render(values, style=Markup(style), script=Markup(script))
+
+
+@functools.cache
+def _template() -> Template:
     environment = Environment(
         loader=PackageLoader(_TEMPLATES),
         autoescape=True,
@@ -33,14 +45,10 @@ def render_report(report: Report) -> str:
     environment.filters |= {"show": show, "visible": visible, "bar": bar, "svg": svg, "sort_key": sort_key}
     environment.filters |= {"dashes": dashes, "chart_table": chart_table}
     environment.tests["form"] = lambda part, name: _FORMS.get(type(part), "text") == name
-    style, script = _resource("report.css"), _resource("report.js")
-    policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
-    )
-    values: dict[str, Any] = {"report": report, "policy": policy, "colours": COLOURS}
-    return environment.get_template("report.html").render(values, style=Markup(style), script=Markup(script))
+    return environment.get_template("report.html")
 
 
+@functools.cache
 def _resource(name: str) -> str:
     return files(_TEMPLATES).joinpath("templates", name).read_text(encoding="utf-8")
 

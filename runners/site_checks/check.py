@@ -135,6 +135,17 @@ WHERE state = 'trapped' AND url_key IN (SELECT target_key FROM newest_links)
 """
 
 
+_UNVISITED = """
+SELECT count(*), min(url) FROM gaps
+WHERE reason = 'unvisited' AND url NOT IN (SELECT url FROM urls WHERE state = 'trapped')
+"""
+
+_OTHER_HOSTS = """
+SELECT count(DISTINCT target_key), min(target_url) FROM newest_links ANTI JOIN answers ON target_key = answers.url_key
+WHERE kind IN ('a', 'area') AND split_part(target_url, '/', 3) NOT IN (SELECT split_part(url, '/', 3) FROM current)
+"""
+
+
 def _notes(connection: duckdb.DuckDBPyConnection, rules: Collection[Rule], scope: Scope) -> list[str]:
     """What the check could not know."""
     notes = []
@@ -149,8 +160,21 @@ def _notes(connection: duckdb.DuckDBPyConnection, rules: Collection[Rule], scope
             f"links to URLs that are held as traps have no finding: {held} (such as {url}); to have them requested:"
             " beamtrawl release"
         )
+    unvisited, url = connection.execute(_UNVISITED).fetchall()[0]
+    if unvisited:
+        notes.append(
+            f"links to URLs of the site that were not visited have no finding: {unvisited} (such as {url}); why:"
+            " beamtrawl explain DIR URL"
+        )
     if scope.check_external:
         notes += _external_notes(connection, scope.max_external)
+    else:
+        others, url = connection.execute(_OTHER_HOSTS).fetchall()[0]
+        if others:
+            notes.append(
+                f"links to other hosts are not checked: {others} targets (such as {url}); to have them asked for their"
+                " status: beamtrawl crawl DIR --check-external"
+            )
     if BY_NAME["orphan"] in rules and (gaps := _gaps(connection)):
         notes.append(f"orphan: not decided, because pages may have further links: {gaps}")
     if BY_NAME["not_in_sitemap"] in rules and not _number(connection, "SELECT is_known::INT FROM sitemaps_known"):

@@ -9,6 +9,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ...transforms.outcomes import Outcome
+
 SLOW_S = 5.0
 """Seconds from which on an answer counts as slow, unless it is said otherwise."""
 
@@ -152,7 +154,14 @@ JOIN (
 ) s ON p.title = s.same AND split_part(c.url, '/', 3) = s.host
 """
 
+_SEEDS = f"""
+SELECT s.url, NULL, NULL, NULL, NULL, t.status, t.final, t.outcome, t.since, t.round
+FROM (SELECT DISTINCT url_key, url FROM seeds) s JOIN targets t USING (url_key)
+WHERE t.verdict IN ('gone', 'failed', 'blocked') OR t.outcome IN ('{Outcome.UNWANTED_TYPE}', '{Outcome.TOO_LONG}')
+"""
+
 RULES: tuple[Rule, ...] = (
+    Rule("seed", ERROR, "seeds of the crawl that give no page", _SEEDS),
     _of_links("gone", ERROR, "links to pages that are gone (404, 410)", "verdict = 'gone'"),
     _of_links("failed", ERROR, "links to pages that give no usable answer", "verdict = 'failed'", "outcome"),
     _of_links("blocked", WARNING, "links to what robots.txt or the server refuses", "verdict = 'blocked'", "outcome"),

@@ -28,6 +28,7 @@ from ...transforms.urls.index_scope import IndexScope
 from ..progress.elsewhere import RunningStep, running_step
 from .alarms import (
     Alarm,
+    clock_alarms,
     disk_alarms,
     erring_hosts,
     failing_hosts,
@@ -94,7 +95,7 @@ class Status:
     fetch_seconds: float  # of all fetch steps that sent requests
     imported: int  # visits that archives gave, without a request
     bytes: int  # of the files of tables
-    limits: dict[str, int]  # of pages that are set, by name: max_pages, max_pages_per_round, max_pages_per_host
+    limits: dict[str, int]  # of pages that are set, by name, such as max_pages
     blocks: list[Block]  # oldest first
     blocked: int  # URLs in the frontier that a block matches
     excluded: int  # others in it that the settings exclude
@@ -108,7 +109,7 @@ class Status:
 WAITS_NAMED = 5
 """The hosts whose wait is explained."""
 
-_LIMITS = ("max_pages", "max_pages_per_round", "max_pages_per_host")
+_LIMITS = ("max_pages", "max_pages_per_round", "max_pages_per_host_total", "max_pages_per_host_per_round")
 
 
 def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, disk: Space | None = None) -> Status:
@@ -124,12 +125,12 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
     digest, scope, documents = settings_digest(settings), settings.scope, settings.documents
     excluded = excluded_urls(crawl, manifests, digest, scope, documents) if excludes else None
     due = due_urls(crawl, manifests, settings.politeness, NotRequested(blocks, excluded), now)
-    alarms = _alarms(crawl, manifests, counts, hosts, traps, disk, settings.alarms)
+    alarms = _alarms(crawl, manifests, counts, hosts, traps, disk, settings.alarms, now)
     return Status(
         directory=crawl.root,
         rounds=step.round - 1 if step.kind == "fetch" else step.round,
         next_step=NextStep(step.kind, step.round),
-        running=running_step(crawl, step, _rows_of(step, manifests, frontier, counts.outcomes, settings.limits)),
+        running=running_step(crawl, step, rows_of(step, manifests, frontier, counts.outcomes, settings.limits)),
         index_segments=len(live_index(manifests).segments),
         outcomes=counts.outcomes,
         frontier=frontier,
@@ -149,6 +150,12 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
         **_waits(crawl, manifests, hosts, due.by_host, now),
         **_totals(manifests),
     )
+
+
+def refreshed(status: Status, crawl: CrawlDir, manifests: Sequence[Manifest]) -> Status:
+    """Return an earlier status with the frontier, the outcomes and the times of later manifests, at little cost."""
+    frontier, outcomes = waiting_by_reason(crawl.root, manifests), _counts(manifests).outcomes
+    return dataclasses.replace(status, frontier=frontier, outcomes=outcomes, **_totals(manifests))
 
 
 class _Counts(NamedTuple):
@@ -185,6 +192,7 @@ def _alarms(
     traps: Sequence[Trap],
     disk: Space | None,
     limits: Alarms,
+    now: datetime,
 ) -> list[Alarm]:
     others = _external_hosts(crawl, manifests)
     rows = [row for name, row in hosts.items() if name not in others]
@@ -202,6 +210,7 @@ def _alarms(
         *parse_alarms(counts.parse_errors, counts.extract_errors),
         *(Alarm("traps", trap_line(trap, crawl.root)) for trap in traps),
         *too_long_alarms(read_table(crawl.root, long_urls, TABLES["rejections"]).to_pylist(), limits),
+        *clock_alarms(manifests, now),
         *(disk_alarms(disk.free, disk.total, limits) if disk else ()),
     ]
 
@@ -274,7 +283,7 @@ def _posix(moment: datetime | None) -> float | None:
     return moment.timestamp() if moment else None
 
 
-def _rows_of(
+def rows_of(
     step: Step, manifests: Sequence[Manifest], frontier: Mapping[str, int], outcomes: Mapping[str, int], limits: Limits
 ) -> int:
     """Return how many URLs of the frontier, or visits, a step processes at most."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, paths_of
 from ...transforms.outcomes import REMOVES_PAGE, RETRIED, Outcome
@@ -11,6 +11,7 @@ from ...transforms.tables.newest import newest
 from ...transforms.tables.schemas import ROBOTS, SEEDS, URLS, VISITS, Row
 from ...transforms.tables.sitemap_terms import SITEMAP, SITEMAP_VISITS
 from ...transforms.tables.table_files import read_table
+from .alarms import seed_alarms
 
 _FAILED = (REMOVES_PAGE | RETRIED) - {Outcome.REDIRECTED}
 
@@ -30,6 +31,23 @@ def failed_seeds(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Row]:
         if row["url_key"] in keys
     )
     return [row for row in newest(rows, itemgetter("url_key")).values() if has_failed(row)]
+
+
+class SeedTrouble(NamedTuple):
+    """What is wrong with the seeds of a crawl."""
+
+    lines: list[str]  # alarms
+    is_nothing_fetched: bool  # no page was ever fetched, or each seed failed the last time
+
+
+def seed_trouble(crawl: CrawlDir) -> SeedTrouble:
+    """Return which seeds failed when they were visited last."""
+    manifests = crawl.manifests()
+    failed = failed_seeds(crawl, manifests)
+    pages = sum(m.counters.get(name, 0) for m in manifests for name in (Outcome.FETCHED, Outcome.NOT_MODIFIED))
+    seeds = read_table(crawl.root, paths_of(manifests, "seeds"), SEEDS, ["url_key"])["url_key"] if failed else ()
+    lines = [alarm.text for alarm in seed_alarms(failed)]
+    return SeedTrouble(lines, not pages or len(failed) == len(set(seeds)) > 0)
 
 
 def has_failed(row: Mapping[str, Any]) -> bool:

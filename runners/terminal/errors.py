@@ -2,11 +2,24 @@
 
 import traceback
 
-from ...transforms.errors import BeamtrawlError
+from ...transforms.errors import MAKE_ROOM, BeamtrawlError
+
+__all__ = [
+    "BEAM_REPEATS",
+    "MAKE_ROOM",
+    "Failure",
+    "LockedError",
+    "StartError",
+    "Usage",
+    "full_traceback",
+    "one_line",
+]
 
 
 class Usage(BeamtrawlError):
     """The command line cannot be understood: exit 2."""
+
+    is_usage = True
 
 
 class StartError(Usage):

@@ -1,11 +1,12 @@
-"""Text with marked matches, for terminals: lines that end between words, and bold matches."""
+"""Text with marked matches, for terminals: lines that end between words, and coloured matches."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
 
-BOLD, NORMAL = "\x1b[1m", "\x1b[22m"
+MARKED, NORMAL = "\x1b[1;31m", "\x1b[22;39m"
+"""Bold and red, as grep marks what it finds."""
 
 _NO_SPACES = "\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uff60"  # Han, Kana and their punctuation
 _PARTS = re.compile(rf"\s+|[{_NO_SPACES}][、。，．！？：；」』）】]*|[^\s{_NO_SPACES}]+")
@@ -13,7 +14,7 @@ _PARTS = re.compile(rf"\s+|[{_NO_SPACES}][、。，．！？：；」』）】]*
 
 
 def is_coloured(environment: Mapping[str, str]) -> bool:
-    """Whether a terminal may get control sequences for bold text: not if NO_COLOR is set (https://no-color.org).
+    """Whether a terminal may get control sequences for colours: not if NO_COLOR is set (https://no-color.org).
 
     >>> is_coloured({"TERM": "xterm"}), is_coloured({"NO_COLOR": "1"}), is_coloured({"TERM": "dumb"})
     (True, False, False)
@@ -27,7 +28,7 @@ def wrapped(pieces: Sequence[tuple[str, bool]], columns: int, is_bold: bool) -> 
     >>> list(wrapped([("A ", False), ("polite", True), (" crawler", False)], 10, is_bold=False))
     ['A polite', 'crawler']
     >>> list(wrapped([("A ", False), ("polite", True), (" crawler", False)], 80, is_bold=True))
-    ['A \x1b[1mpolite\x1b[22m crawler']
+    ['A \x1b[1;31mpolite\x1b[22;39m crawler']
     """
     text = "".join(piece for piece, _ in pieces)
     marks = [is_match and is_bold for piece, is_match in pieces for _ in piece]
@@ -57,7 +58,7 @@ def _marked(text: str, marks: Sequence[bool]) -> str:
     was_marked = False
     for character, is_marked in zip(text, marks, strict=True):
         if is_marked != was_marked:
-            shown.append(BOLD if is_marked else NORMAL)
+            shown.append(MARKED if is_marked else NORMAL)
         shown.append(character)
         was_marked = is_marked
     return "".join([*shown, NORMAL] if was_marked else shown)

@@ -22,10 +22,11 @@ from ..index.scored import NOTHING, Scored
 from ..index.segments import Corpus, Mask
 from ..query.conditions import Condition, Query
 from ..query.parse import parse
-from ..query.spelling import Dictionary
+from ..query.spelling import RARE, Dictionary
 from ..query.synonyms import Synonyms
 from .cursor import Cursor
-from .match import matching, named_crawls, units
+from .match import containing, matching, named_crawls, units
+from .typing import COMPARED, title_rank, unfinished
 
 _LOG = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ class Terms(NamedTuple):
     scored: Mapping[Unit, Scored]  # of names, without their weight
     named: Named
     stand_for: Mapping[str, Sequence[str]]  # by pattern or word, the words that are searched for in its place
-    respelled: Mapping[str, str]  # by word that no document has, the nearest one
+    respelled: Mapping[str, str]  # by word that no document has, or hardly any, the one that may be meant
     absent: Sequence[str]  # words that no document has, nor one near to them
 
 
@@ -92,15 +93,20 @@ class Answers:
         deadline: Deadline,
         after: Cursor | None = None,
         fills: bool = False,
+        typing: bool = False,
     ) -> Answer:
         """The answer to a query with its first `most` candidates, from a place on.
+
+        If somebody is still `typing` it, its last word is the beginning of one, and titles that begin so come first.
 
         If exclusions leave nothing, they are text. If it `fills`, and fewer documents are found than asked for, those
         that share only common words with the query follow.
         """
-        read = functools.partial(parse, query, self._morphemes, facts=self._corpus.fact_names)
+        text, last = unfinished(query) if typing else (query, "")
+        read = functools.partial(parse, text, self._morphemes, facts=self._corpus.fact_names)
 
         def answer_to(parsed: Query) -> Answer:
+            parsed = parsed._replace(exact=(*parsed.exact, (last,))) if last else parsed
             terms = self._terms(parsed, deadline)
             return Answer(parsed, terms, *self._best(parsed, terms, most, order, now, deadline, after), parsed)
 
@@ -111,10 +117,25 @@ class Answers:
                 answer, is_text = plain.noting(_AS_TEXT), True
         if answer.weaker and not answer.total:
             answer = answer.noting(_WITHOUT_PHRASE)
+        if typing and order == "score":
+            return answer._replace(candidates=self._titles_first(answer, query, most, deadline))
         known, before = answer.total + answer.weaker, after.hits if after is not None else 0
         if order == "score" and 0 < known <= before + most and (fills or before > known):
             return self._filled(answer, read(is_text=is_text, keeps_common=True), most, now, deadline, after)
         return answer
+
+    def _titles_first(self, answer: Answer, text: str, most: int, deadline: Deadline) -> list[Candidate]:
+        """The first `most` candidates; those before all others whose titles begin as a text does or have its words."""
+        in_title = answer.found.copy()
+        for word in answer.parsed.words:
+            in_title &= containing(answer.terms.scored[word], "title", len(in_title))
+        scoring = self._scoring(answer.parsed, answer.terms)
+        named = self._first(in_title, False, scoring, COMPARED, "score", deadline, None) if scoring else []
+        titles = self._corpus.titles([candidate.doc for candidate in named])
+        ranks = [title_rank(text, title) for title in titles]
+        ranked = [candidate for _, candidate in sorted(zip(ranks, named, strict=True))]
+        docs = {candidate.doc for candidate in ranked}
+        return [*ranked, *(candidate for candidate in answer.candidates if candidate.doc not in docs)][:most]
 
     def _morphemes(self, text: str) -> list[str]:
         """The morphemes of a text; none if the index has no morphemes."""
@@ -147,16 +168,15 @@ class Answers:
             if isinstance(word, str) and word in self._synonyms:
                 stand_for[word] = [word, *self._synonyms[word]]
                 scored[word] = any_of(stand_for[word])
+        rare = max(1, self._corpus.documents // RARE) if parsed.nearness else 0
         for word in parsed.words:
-            if (
-                word in stand_for
-                or len(scored[word].scores)
-                or is_further(word)
-                or is_unspaced(word)
-                or deadline.cuts()
-            ):
+            documents = len(scored[word].scores)
+            if word in stand_for or documents > rare or is_further(word) or is_unspaced(word) or deadline.cuts():
                 continue
-            if near := self._near(word):
+            if documents:
+                if usual := self._dictionary.usual(word, documents):
+                    respelled[word] = usual
+            elif near := self._near(word):
                 scored[word], stand_for[word], respelled[word] = any_of(near), near, near[0]
             elif not is_overlapping(word):  # which is a part of a run, not a word
                 absent.append(word)
@@ -216,9 +236,6 @@ class Answers:
         wider = found = self._shown(parsed.condition, scored, scoring, now)
         if parsed.wider != parsed.condition and not found.any():
             wider = self._shown(parsed.wider, scored, scoring, now)
-        if parsed.least_score:
-            scores = pruning.all_scores(scoring, len(found), deadline)
-            found = found & (scores >= parsed.least_score * np.max(scores, initial=0.0, where=found))
         total, weaker = int(np.count_nonzero(found)), 0
         before = after.hits if after is not None else 0
         candidates = self._first(found, False, scoring, most, order, deadline, after) if before <= total else []
@@ -284,8 +301,7 @@ class Answers:
 
     def _scoring(self, parsed: Query, terms: Terms) -> list[Weighted]:
         """What the score of a document is the sum of."""
-        found = [(unit, terms.scored[unit]) for unit in parsed.scoring]
-        scoring = [Weighted(of_unit, parsed.weight(unit, self._corpus.share(of_unit))) for unit, of_unit in found]
+        scoring = [Weighted(terms.scored[unit], parsed.weight(unit)) for unit in parsed.scoring]
         return [*scoring, Weighted(terms.named.scored, 1)] if parsed.names else scoring
 
     def _scores(self, scoring: Sequence[Weighted], docs: Numbers) -> pruning.Floats:

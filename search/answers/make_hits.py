@@ -150,7 +150,7 @@ def explain(corpus: Corpus, doc: int, parsed: Query, terms: Terms) -> Explanatio
     """The explanation of the score of a document."""
     docs = np.array([doc], np.int32)
     found = [(unit, terms.scored[unit]) for unit in parsed.scoring]
-    scores = [(unit, parsed.weight(unit, corpus.share(of)) * float(of.at(docs)[0])) for unit, of in found]
+    scores = [(unit, parsed.weight(unit) * float(of.at(docs)[0])) for unit, of in found]
     if name := terms.named.best_of(doc):
         scores.append((name, float(terms.named.scored.at(docs)[0])))
     parts = []
@@ -198,11 +198,13 @@ def _shown(document: StoredDocument, text: Text, forms: Forms, id_: str) -> Show
     if limit is not None:
         return ShownText(cut(found.snippet, limit), TOP, ())
     whole, sections = document.texts["text"] or "", from_text(document.texts["sections"] or "")
+    title = document.texts["title"] or ""
+    in_title = {word for _, _, word in matches_of(Text(title), forms.probes, 0, len(title))}
+    if len(forms.words) > 1 and forms.words <= in_title:  # what is meant is the page
+        return ShownText(found.snippet, TOP, ())
     if id_ and whole:
         led_to = next((section for section in sections if section.id == id_), None)
         return _beginning(led_to, sections, whole, forms) if led_to else ShownText(found.snippet, Place(id_, ()), ())
-    title = document.texts["title"] or ""
-    in_title = {word for _, _, word in matches_of(Text(title), forms.probes, 0, len(title))}
     words = {word for _, _, word in found.matches}
     if not sections or words <= in_title:
         return ShownText(found.snippet, TOP, ())

@@ -50,27 +50,34 @@ def is_of_site(host: str, site: str) -> bool:
     return name == site or name.endswith(f".{site}")
 
 
+def containing(unit: Scored, field: str | None, documents: int) -> Mask:
+    """Whether each of so many documents has a word or phrase, in one field or in any."""
+    mask = np.zeros(documents, bool)
+    docs, frequencies = unit.postings
+    if field is None:
+        unit.mark(mask)
+    elif field in frequencies:
+        mask[docs[frequencies[field] > 0]] = True
+    return mask
+
+
 def matching(corpus: Corpus, scored: Mapping[Unit, Scored], condition: Condition) -> Mask:
     """Whether each document matches the condition."""
 
-    def containing(unit: Unit, field: str | None) -> Mask:
-        mask = np.zeros(len(corpus.current), bool)
-        docs, frequencies = scored[unit].postings
-        if field is None:
-            scored[unit].mark(mask)
-        elif field in frequencies:
-            mask[docs[frequencies[field] > 0]] = True
-        return mask
+    def having(unit: Unit, field: str | None) -> Mask:
+        return containing(scored[unit], field, len(corpus.current))
 
     match condition:
         case Word(term, field):
-            return containing(term, field)
+            return having(term, field)
         case Phrase(terms, "url"):
-            return np.logical_and.reduce([containing((term,), "url") for term in terms])
+            return np.logical_and.reduce([having((term,), "url") for term in terms])
         case Phrase(terms, field):
-            return containing(terms, field)
+            return having(terms, field)
         case Filter("site", site):
-            return corpus.having("host", lambda host: is_of_site(host, site))
+            name, _, path = site.partition("/")
+            of_site = corpus.having("host", lambda host: is_of_site(host, name))
+            return of_site & corpus.below(path) if path else of_site
         case Filter("lang", language):
             return corpus.having("language", lambda found: found == language)
         case Filter("type", kind):  # html is text/html

@@ -18,7 +18,7 @@ from ..searcher import Index
 from .changes import TIME_LIMIT_S, show_changes
 from .embedding import share
 from .languages import speak
-from .limits import guard, limit
+from .limits import OWN_POLICY, guard, limit
 from .metrics import Metrics
 from .query_log import QueryLog
 from .rate_limits import Rate
@@ -61,6 +61,7 @@ def create_app(
     changes_timeout_s: float = TIME_LIMIT_S,
     origins: Collection[str] = (),
     query_log: QueryLog | None = None,
+    watch: Callable[[], str] | None = None,
 ) -> flask.Flask:
     """The WSGI application over a crawl, or several by name; docs/gateway.md lists its endpoints.
 
@@ -69,9 +70,9 @@ def create_app(
     `title` and `logo`, an image file, are shown on each page; a query that takes longer than `timeout_s` has partial
     results, a comparison of `/changes` that takes longer than `changes_timeout_s` is an error; postings take at most
     `cache_bytes` of memory; pages of `origins` (`embedding.as_origin`) may embed the search box and use the API;
-    `query_log` is given each query. Errors are one sentence, as a page or, for programs, as
-    `{"error": …}`: 4xx for a request that the client must change, 503 while there is no index, 500 for failures, whose
-    reason is in the log.
+    `query_log` is given each query; `watch` returns the page of `/watch`. Errors are one sentence, as a page or,
+    for programs, as `{"error": …}`: 4xx for a request that the client must change, 503 while there is no index, 500
+    for failures, whose reason is in the log.
     """
     app = flask.Flask(__name__)
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = _STATIC_MAX_AGE_S
@@ -79,6 +80,7 @@ def create_app(
     app.jinja_env.tests |= {"web_url": is_web_url, "language": is_language}
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.globals |= {"max_query": MAX_QUERY, "max_url": MAX_URL, "takes_submissions": submit is not None}
+    app.jinja_env.globals |= {"is_watched": watch is not None}
     app.jinja_env.globals |= {"name": title, "has_logo": logo is not None}
     latest, metrics = LatestIndex(crawls, clock, cache_bytes), Metrics()
     guard(app, metrics, rate, clock, hosts)
@@ -92,6 +94,8 @@ def create_app(
     _report(app, latest, metrics, clock)
     if submit:
         _take_submissions(app, submit, clock)
+    if watch:
+        app.add_url_rule("/watch", "watch", lambda: app.response_class(watch(), headers=OWN_POLICY))
     return app
 
 

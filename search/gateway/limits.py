@@ -25,6 +25,9 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
+OWN_POLICY = {"Content-Security-Policy": "frame-ancestors 'none'"}
+"""The header of a page that states the rest of its policy itself; both hold."""
+
 _CACHE_S = 60  # for which a browser may show a page again: going back costs no search
 
 _PAGES = ("page", "api", "suggest", "cached", "help", "changes", "changes_feed")
@@ -59,7 +62,8 @@ def guard(
 
     @app.after_request
     def finish(response: flask.Response) -> flask.Response:
-        response.headers.update(HEADERS)
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
         if response.cache_control.max_age is None:
             is_page = response.status_code == 200 and flask.request.endpoint in _PAGES
             response.headers["Cache-Control"] = f"private, max-age={_CACHE_S}" if is_page else "no-store"

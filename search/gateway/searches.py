@@ -1,5 +1,6 @@
 """The endpoints of searches: the search page, its help, the JSON API, suggestions and the OpenSearch description."""
 
+import dataclasses
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -93,11 +94,12 @@ class Searches(NamedTuple):
         order: str = ORDERS[0],
         facets: int = 0,
         after: str | None = None,
+        typing: bool = False,
     ) -> Results:
         """The results, as of the round of `after` if that is given; 400 if it is no cursor of this query."""
 
         def question(index: Index) -> Results:
-            return index.search(query, limit, offset, per_host, explain, order, facets, self.timeout_s, after)
+            return index.search(query, limit, offset, per_host, explain, order, facets, self.timeout_s, after, typing)
 
         with self.metrics.queries.time():
             if after is None:
@@ -109,12 +111,13 @@ class Searches(NamedTuple):
 
 
 def _page(searches: Searches, clock: Clock, query_log: QueryLog | None) -> str:
-    query, number = query_of_request(), _number("page", 1, 1, MAX_OFFSET // PAGE_HITS)
-    if not query:
+    number, typing = _number("page", 1, 1, MAX_OFFSET // PAGE_HITS), _is_typing()
+    if not query_of_request():
         return flask.render_template("home.html", documents=searches.latest.get().documents)
+    query = query_of_request(typing)
     begin, offset, order = clock(), (number - 1) * PAGE_HITS, _order()
-    per_host = PAGE_PER_HOST if order == "score" else None
-    results = searches.run(query, PAGE_HITS, offset, per_host, order=order, facets=PAGE_FACET_VALUES)
+    per_host = PAGE_PER_HOST if order == "score" and not typing else None
+    results = searches.run(query, PAGE_HITS, offset, per_host, order=order, facets=PAGE_FACET_VALUES, typing=typing)
     pages = -(-min(results.total + results.weaker, MAX_OFFSET) // PAGE_HITS)
     if number == 1 and flask.request.method == "GET":  # who sends a form by POST keeps the query out of logs
         _log(query_log, results, clock())
@@ -136,14 +139,21 @@ def _page(searches: Searches, clock: Clock, query_log: QueryLog | None) -> str:
 
 
 def _api(searches: Searches, clock: Clock, query_log: QueryLog | None) -> ResponseReturnValue:
-    query = query_of_request() or flask.abort(400, "q is missing: give a query, as in /api/search?q=robot")
+    typing = _is_typing()
+    query = query_of_request(typing) or flask.abort(400, "q is missing: give a query, as in /api/search?q=robot")
     limit, offset = _number("limit", PAGE_HITS, 1, MAX_LIMIT), _number("offset", 0, 0, MAX_OFFSET)
     per_host, explain = _number("per_host", 0, 0, MAX_LIMIT), _number("explain", 0, 0, 1)
     facets = _number("facets", 0, 0, MAX_LIMIT)
     after = flask.request.values.get("after")
     if after is not None and (offset or per_host):
         flask.abort(400, f"after: {AFTER_ALONE}.")
-    results = searches.run(query, limit, offset, per_host or None, bool(explain), _order(), facets, after)
+    if typing and (after is not None or per_host):
+        flask.abort(400, "typing: has an order of its own: give neither after nor per_host with it.")
+    results = searches.run(query, limit, offset, per_host or None, bool(explain), _order(), facets, after, typing)
+    if typing:
+        titles = searches.latest.ask(lambda index: index.short_titles(results.hits))
+        hits = [dataclasses.replace(hit, title=title) for hit, title in zip(results.hits, titles, strict=True)]
+        results = dataclasses.replace(results, hits=hits)
     if not offset and after is None:
         _log(query_log, results, clock())
     return as_json(results)
@@ -162,9 +172,15 @@ def _suggest(latest: LatestIndex) -> str:
     return json.dumps([query, *columns])
 
 
-def query_of_request() -> str:
-    """The query of the request, without space around it; 400 if it is too long."""
-    query = flask.request.values.get("q", "").strip()
+def _is_typing() -> bool:
+    """Whether somebody is still typing the query of the request."""
+    return bool(_number("typing", 0, 0, 1))
+
+
+def query_of_request(typing: bool = False) -> str:
+    """The query of the request, without space around it, or while `typing` before it; 400 if it is too long."""
+    query = flask.request.values.get("q", "").lstrip()
+    query = query if typing and query.strip() else query.rstrip()
     if len(query) > MAX_QUERY:
         flask.abort(400, f"The query has {len(query)} characters; at most {MAX_QUERY} are allowed.")
     return query

@@ -4,11 +4,13 @@ Requests wait in one queue, but monitoring does not wait behind searches.
 """
 
 import dataclasses
+import re
 import time
 from typing import Any
 
 import waitress
 from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ThreadedTaskDispatcher
 
 from .rate_limits import client_of
@@ -94,10 +96,32 @@ class _Dispatcher(ThreadedTaskDispatcher):
                     self.queue.appendleft(task)
 
 
+_FRAMING = re.compile(
+    rb"^(?:transfer-encoding|content-length)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE
+)
+_CODED = re.compile(rb"^transfer-encoding[ \t]*:", re.IGNORECASE | re.MULTILINE)
+
+
+class _Parser(HTTPRequestParser):
+    """waitress's parser, but for requests that a proxy in front may end elsewhere: they end their connection.
+
+    RFC 9112, 6.1: a transfer coding beside a length, in HTTP/1.0, or another one than `chunked`, once.
+    """
+
+    def parse_header(self, header_plus: bytes) -> None:
+        if _CODED.search(header_plus):
+            framing = [value.lower() for value in _FRAMING.findall(header_plus)]
+            if framing != [b"chunked"] or header_plus.partition(b"\r\n")[0].rstrip().endswith(b"HTTP/1.0"):
+                raise ParsingError("The length of the request is ambiguous")
+        super().parse_header(header_plus)
+
+
 def _channel_class(limits: ServerLimits, trusted_proxy: str | None) -> type[HTTPChannel]:
     """waitress's connection, with the limits."""
 
     class Channel(HTTPChannel):
+        parser_class = _Parser
+
         def __init__(self, server: Any, sock: Any, addr: Any, adj: Any, map: Any = None) -> None:
             self._request_began: float | None = time.monotonic()
             self._client = client_of(addr[0])

@@ -37,6 +37,7 @@ class Weighting(NamedTuple):
     names: float  # the largest bonus of a term in the names of a page, relative to a score of 1
     phrase: float  # the weight of a phrase relative to a word of the same document frequency; its words count too
     pair: float  # the same for two words in a row that are in a row in the title
+    url_alone: float  # of a term that a page has in its URL alone: a page about something says so
     section: float  # of words that are the whole name of a section, in links to it, relative to these words
 
 
@@ -47,6 +48,7 @@ WEIGHTING = Weighting(
     names=1.0,
     phrase=0.5,
     pair=0.25,
+    url_alone=0.1,
     section=0.6,
 )
 """Settled on public test collections and known items: docs/decisions/weights.md."""
@@ -124,6 +126,9 @@ def impacts(postings: Postings, factors: Mapping[str, Scores], weighting: Weight
     scores /= scores + k1  # in place: a term may have millions of postings
     scores *= k1 + 1
     scores[named] += weighting.names * names / (names + k1)
+    if "url" in frequencies:
+        elsewhere = [tf[named] for field, tf in frequencies.items() if field != "url"]
+        scores[named[functools.reduce(np.bitwise_or, elsewhere, np.uint8(0)) == 0]] *= weighting.url_alone
     return scores
 
 

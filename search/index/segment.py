@@ -1,6 +1,7 @@
 """An index segment, opened for reading: words to documents, documents to facts and texts."""
 
 import functools
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
@@ -9,6 +10,7 @@ from typing import NamedTuple, TypedDict, cast
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...transforms.files import filesystem
 from ...transforms.indexing.analysis import is_name
@@ -92,8 +94,9 @@ class Segment:
 
     @property
     def published(self) -> Moments:
-        """The date of publication that each document states; NaT: none."""
-        return _moments(self.facts["published_at"])
+        """The date of publication that each document states; NaT: none, or one after the day of its fetch."""
+        stated, day = _moments(self.facts["published_at"]), np.timedelta64(1, "D")
+        return np.where(stated > self.fetched + day, np.datetime64("NaT"), stated)
 
     @property
     def fetched(self) -> Moments:
@@ -151,6 +154,11 @@ class Segment:
         """Whether `is_wanted` holds for the value of a fact of each document; null counts as ""."""
         values, codes = self._distinct(fact)
         return np.array([is_wanted(value) for value in values], bool)[codes]
+
+    def below(self, path: str) -> npt.NDArray[np.bool_]:
+        """Whether the URL of each document has a path or is below it, in any letter case; without the first slash."""
+        pattern = rf"(?i)^\w+://[^/]*/{re.escape(path.rstrip('/'))}(?:[/?]|$)"
+        return pc.match_substring_regex(self.facts["url"], pattern).to_numpy()
 
     def counts(self, fact: str, found: npt.NDArray[np.bool_]) -> dict[str, int]:
         """How many of the documents found have each value of a fact; null counts as ""."""

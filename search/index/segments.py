@@ -34,6 +34,9 @@ MAX_KNOWN = 200
 MAX_CACHED_TEXTS = 32 << 20
 """Characters of texts of documents that are cached."""
 
+MAX_CACHED_TITLES = 50_000
+"""Titles of documents that are cached, of some 100 bytes each."""
+
 _ENTRY = 1_000  # additional weight of an entry: bounds entries of words that no document contains, too
 
 _CHUNK = 1 << 16  # postings that are scored at once: what is computed on the way fits into the cache of a core
@@ -91,6 +94,7 @@ class Corpus:
         self.copies = find_copies([segment.facts for segment in segments])
         self._like: Cache[str, list[str]] = Cache(MAX_CACHED_PATTERNS)
         self._scored: Cache[Unit, Scored] = Cache(cache_bytes, lambda found: found.nbytes + _ENTRY)
+        self._titles: Cache[int, str] = Cache(MAX_CACHED_TITLES)
         self._stored: Cache[int, StoredDocument] = Cache(MAX_CACHED_TEXTS, _characters)
 
     @functools.cached_property
@@ -101,10 +105,6 @@ class Corpus:
     def expired(self, now: np.datetime64) -> npt.NDArray[np.int64]:
         """The documents past `unavailable_after`, which searches do not find."""
         return self._expiring[self._expires <= now]
-
-    def share(self, found: Scored) -> float:
-        """The share of the documents that have a word or phrase."""
-        return len(found.scores) / max(1, self.documents)
 
     def number(self, doc: int) -> int:
         """The number of the segment of a document."""
@@ -146,16 +146,27 @@ class Corpus:
         docs = np.flatnonzero(
             self.having("host", host.__eq__) & self.having("language", language.__eq__) & self.current
         )
-        docs = docs[:: max(1, -(-len(docs) // most))]
-        titles: list[str] = []
+        return self.titles(docs[:: max(1, -(-len(docs) // most))].tolist())
+
+    def titles(self, docs: Sequence[int]) -> list[str]:
+        """The title of each of some documents; empty where there is none."""
+        found = self._titles.get(docs, self._read_titles)
+        return [found[doc] for doc in docs]
+
+    def _read_titles(self, docs: list[int]) -> dict[int, str]:
+        ascending, titles = np.sort(np.array(docs, np.int64)), list[str]()
         for start, end, segment in zip(self.starts, self.starts[1:], self.segments, strict=False):
-            if len(own := docs[(docs >= start) & (docs < end)] - start):
+            if len(own := ascending[(ascending >= start) & (ascending < end)] - start):
                 titles += segment.titles(own.tolist())
-        return titles
+        return dict(zip(ascending.tolist(), titles, strict=True))
 
     def having(self, fact: str, is_wanted: Callable[[str], bool]) -> Mask:
         """Whether `is_wanted` holds for the value of a fact of each document; null counts as ""."""
         return _joined([segment.having(fact, is_wanted) for segment in self.segments], bool)
+
+    def below(self, path: str) -> Mask:
+        """Whether the URL of each document has a path or is below it, in any letter case; without the first slash."""
+        return _joined([segment.below(path) for segment in self.segments], bool)
 
     @functools.cached_property
     def fact_names(self) -> frozenset[str]:
@@ -267,8 +278,10 @@ class Corpus:
     def _score(self, unit: Unit, postings: Postings) -> Scored:
         weight = bm25f.inverse_document_frequency(self.documents, len(postings.docs))
         factors: Mapping[str, bm25f.Scores] = self._factors
+        frequencies = postings.frequencies
         if not isinstance(unit, str):
             weight *= self._weighting.phrase
+            frequencies = {field: tf for field, tf in frequencies.items() if field != "url"}  # it has one spelling only
         elif is_name(unit):
             weight = self._weighting.section  # and that of its words, which `names.named` knows
             factors = self._factors_of_names
@@ -276,7 +289,7 @@ class Corpus:
             weight *= self._weighting.pair
         scores = np.empty(len(postings.docs), np.float32)
         for start in range(0, len(scores), _CHUNK):
-            chunk = postings.only(slice(start, start + _CHUNK))
+            chunk = Postings(postings.docs, frequencies).only(slice(start, start + _CHUNK))
             impacts = bm25f.impacts(chunk, factors, self._weighting)
             impacts *= weight
             np.multiply(impacts, bm25f.of_documents(self.boosts, chunk.docs), out=scores[start : start + _CHUNK])

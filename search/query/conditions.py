@@ -1,6 +1,5 @@
 """What a query means: a condition on documents, and the words, phrases and names that are scored."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -72,13 +71,12 @@ class Query(NamedTuple):
     condition: Condition  # of the documents that match
     wider: Condition  # if nothing matches: phrases beside words are optional, except after a plus or an operator
     weights: Mapping[str, float]  # of each word, as often as it occurs; pairs of a run less (`pair_weights`)
-    exact: tuple[tuple[str], ...] = ()  # forms of a short query, scored beside their words
+    exact: tuple[tuple[str], ...] = ()  # forms of words that no phrase has, scored beside these
     pairs: tuple[str, ...] = ()  # of words in a row (`analysis.pairs`), scored where a title has them in a row
-    exact_weight: int = 1
+    nearness: float = 1.0  # the weight of exact forms, which falls with the number of words
+    exact_weight: float = 1.0
     names: tuple[str, ...] = ()  # `analysis.names_within`, scored where links name a section so
     excludes: bool = False  # some documents, by NOT or a minus
-    least_score: float = 0.0  # of a document that is found, relative to the best one
-    decay: float = 0.0  # of the weight of a word, phrase or exact form with the share of the documents that have it
     notes: tuple[str, ...] = ()  # a sentence on each filter whose value cannot be used, which is taken as words
 
     @property
@@ -86,13 +84,8 @@ class Query(NamedTuple):
         """The words, phrases, exact forms and pairs, whose scores are added up; of names, the best one counts."""
         return (*self.words, *self.phrases, *self.exact, *self.pairs)
 
-    def weight(self, unit: Unit, share: float = 0.0) -> float:
-        """The factor of the score of a unit that a share of the documents has.
-
-        A word counts as often as it occurs, a pair of a run less, an exact form by the query's language; and all of
-        them less the more documents have them, by `decay`.
-        """
-        rare = math.exp(-self.decay * share)
+    def weight(self, unit: Unit) -> float:
+        """The factor of the score of a unit: a word counts as often as it occurs, a pair of a run less."""
         if isinstance(unit, str):
-            return self.weights.get(unit, 1) * rare
-        return (self.exact_weight if len(unit) == 1 else 1) * rare
+            return self.weights.get(unit, 1)
+        return self.exact_weight if len(unit) == 1 else 1

@@ -30,7 +30,7 @@ _MAX_DEPTH = 16
 OPERATORS = ("AND", "OR", "NOT")
 FIELDS = ("title", "url")
 FILTERS = {
-    "site": lambda value: value.strip("."),
+    "site": lambda value: re.sub(r"^\w+://", "", value).strip("."),
     "lang": lambda value: value if re.fullmatch("[a-z]{2,3}", value) else "",
     "type": lambda value: value,
     "after": lambda value: value if day(value) else "",

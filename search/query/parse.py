@@ -6,21 +6,21 @@
 
 A word matches all its forms; a phrase, of one word or more, matches exact forms. A token of several words (node.js,
 3.11) matches each of them, and documents that contain them consecutively rank higher; with an operator or a field it is
-a phrase. In a query of few words, documents with the exact forms rank higher, and so do those that contain its one word
-and its common words consecutively (for loop). Two words in a row also score where a title has them in a row. An
+a phrase. The fewer words a query has, the more its exact forms score. Two words in a row score where a title has them
+so. An
 identifier (foo_bar, __init__) matches as its parts do, and documents that contain it as it stands rank higher. A word
 with an asterisk (dja*) matches all words of this pattern. A single cluster of a script without spaces (น้ำ) matches all
 pairs of clusters that begin with it. A Korean word also matches by its morphemes, where the index
 has them; with an operator, by all of them or as a phrase. Fields are title and url; filters are site, lang, type, after
 and before. Input that is not of this form is ignored or taken as words, so that every query has an answer; `lexemes`
-decides where operators are text. In a long query phrases are optional, words weigh less the more documents have them,
-and documents that match much worse than the best one are weaker matches. So are, in a shorter query of phrases and
-words that finds nothing, documents without the phrases.
+decides where operators are text. In a long query phrases are optional. In a shorter query of phrases and words that
+finds nothing, documents without the phrases are weaker matches.
 """
 
+import itertools
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple, TypeVar
 
 from ...transforms.indexing.analysis import (
@@ -43,24 +43,17 @@ MAX_TERMS = 128
 MAX_PHRASE = 64
 """The most words of a phrase, and of a token."""
 
-LEAST_SCORE = 0.125
-"""In a long query without required parts, the least score of a document, relative to the best one."""
 
-COMMON_DECAY = 4.0
-"""In a long query, how fast the weight of a word falls with the share of the documents that have it.
-
-The factor is 0.67 for a word in a tenth of them, 0.37 in a quarter, 0.02 in all. A sentence has words that only hold it
-together, in every language; of three words, each is meant. Where a quarter of the words are English ones of STOP_WORDS,
-these are left out, and what remains common is the subject. Vietnamese has half of it: its words are written as
-syllables, each of which is in more documents than the word.
-"""
+EMPTY = "the query is empty: give words, or a filter such as lang:en"
 
 _MAX_WHOLE = 8  # a longer token, such as a path, is a phrase only in quotes
-_MAX_EXACT = 3  # words of a query whose exact forms score: longer ones are told apart by their words
+_WHOLE_NEARNESS, _NO_NEARNESS = 3, 6  # words of a query up to which, and from which
 _VIETNAMESE = re.compile("[ơưạ-ỹ]")  # letters that other languages hardly have, of folded words
 _VIETNAMESE_EXACT = 2  # times the weight of an exact form: with it, the form and the word without marks weigh the same
-_MAX_STOP_WORDS = 2  # beside one word, to be a phrase with it
 _SHORTENED = re.compile(r"\W*\w+(?:['’]\w+)+\W*")  # don't, crawler's: the analysis splits them, but they are one word
+_CODE_SIGNS = re.compile(
+    r"(?:.*?\w)??(?P<signs>(?<=\boperator)\W+|[<>=~^]|->|(?!!+$)[][<>=~^|!+*/%&]{2,})", re.IGNORECASE
+)
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 
 _Part = TypeVar("_Part")
@@ -90,22 +83,22 @@ def parse(
     parser = _Parser(parts, morphemes, keeps_common=keeps_common)
     condition = parser.query()
     words = tuple(_without_common({word: word in STOP_WORDS for word in parser.weights}, keeps_common))
-    phrases = tuple(dict.fromkeys(parser.phrases)) or tuple(_with_stop_words(parser.in_order, words))
+    phrases = tuple(dict.fromkeys(parser.phrases))
     has_tones = _VIETNAMESE.search("".join(words)) is not None
+    near = nearness(len(words))
     return Query(
         words,
         phrases,
         condition,
         _Parser(parts, morphemes, False, keeps_common).query() if parser.is_mixed else condition,
         {word: parser.weights[word] for word in words},
-        _exact_forms(words, MAX_TERMS if has_tones else _MAX_EXACT),
+        tuple(_exact_forms(words, {*itertools.chain(*phrases)})) if near or has_tones else (),
         () if parser.is_long else tuple(dict.fromkeys(pair for _, pair in pairs(parser.in_order))),
-        _VIETNAMESE_EXACT if has_tones else 1,
-        () if parser.is_long else tuple(dict.fromkeys(names_within(parser.in_order))),
+        near,
+        _VIETNAMESE_EXACT if has_tones else near,
+        tuple(dict.fromkeys(names_within(parser.in_order))),
         parser.excludes,
-        parser.least_score,
-        _decay(parser.in_order, has_tones) if parser.is_long else 0.0,
-        tuple(dict.fromkeys(parser.notes)),
+        tuple(dict.fromkeys(parser.notes)) if text.strip() else (EMPTY,),
     )
 
 
@@ -146,7 +139,6 @@ class _Parser:
         self.phrases: list[tuple[str, ...]] = []
         self._has_words = self._has_phrases = False  # that are scored, outside quotation marks and required
         self.excludes = False
-        self.least_score = LEAST_SCORE if self.is_long else 0.0
         self.notes: list[str] = []
 
     @property
@@ -224,6 +216,8 @@ class _Parser:
         terms = (found,) if found else tuple(tokens(text))[:MAX_PHRASE]
         morphemes = () if is_quoted or found or not is_word else tuple(self._morphemes(text))[:MAX_PHRASE]
         piece = _Piece(terms, morphemes, is_quoted)
+        if unsearched := "" if is_quoted or found or self.is_long else _signs(text):
+            self.notes.append(f"{unsearched} is not searched: an index has words, without signs")
         if scores:
             self._has_words |= bool(terms) and not is_quoted
             self.in_order += () if found else terms
@@ -247,27 +241,34 @@ class _Parser:
         return False
 
 
-def _exact_forms(words: Sequence[str], most: int) -> tuple[tuple[str], ...]:
-    """The words of a query as they are written, if there are at most so many.
+def nearness(words: int) -> float:
+    """The weight of how the words of a query are written, given their number: long ones are told apart by their words.
+
+    >>> [round(nearness(words), 2) for words in (3, 4, 5, 6)]
+    [1.0, 0.67, 0.33, 0.0]
+    """
+    return min(1.0, max(0.0, (_NO_NEARNESS - words) / (_NO_NEARNESS - _WHOLE_NEARNESS)))
+
+
+def _exact_forms(words: Sequence[str], in_phrases: Set[str]) -> Iterator[tuple[str]]:
+    """The words of a query as they are written, but for those that phrases have as they are.
 
     A page about decorators is none about what is decorated. In Vietnamese, marks make other words: ma is a ghost, má a
     mother.
     """
-    if len(words) > most:
-        return ()
-    return tuple((word,) for word in words if not (is_further(word) or is_pattern(word) or is_overlapping(word)))
+    for word in words:
+        if not (word in in_phrases or is_further(word) or is_pattern(word) or is_overlapping(word)):
+            yield (word,)
 
 
-def _with_stop_words(in_order: Sequence[str], words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """The whole query as a phrase if all of it but one word is stop words: `for loop`, `with statement`."""
-    if 1 < len(in_order) <= _MAX_STOP_WORDS + 1 and len(words) == 1 and not is_overlapping(words[0]):
-        yield tuple(in_order)
+def _signs(text: str) -> str:
+    """The signs of a token of code that no term has; empty if there are none, or such as texts have, too.
 
-
-def _decay(words: Sequence[str], has_tones: bool) -> float:
-    """The `decay` of a long query, given its words and whether they have the tones of Vietnamese."""
-    is_english = 4 * sum(word in STOP_WORDS for word in words) >= len(words)
-    return 0.0 if is_english else COMMON_DECAY / 2 if has_tones else COMMON_DECAY
+    >>> _signs("operator<="), _signs("operator[]"), _signs("<="), _signs("C++"), _signs("a?"), _signs("node.js/")
+    ('<=', '[]', '<=', '', '', '')
+    """
+    found = _CODE_SIGNS.fullmatch(text)
+    return found["signs"] if found and found["signs"] not in "".join(tokens(text)) else ""
 
 
 def _is_name(text: str, terms: Sequence[str]) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError
-from ...transforms.indexing.analysis import tokens
+from ...transforms.indexing.analysis import identifiers, tokens
 
 FILE = "synonyms.txt"
 """The file of synonyms, in DIR."""
@@ -20,7 +20,8 @@ def read_synonyms(crawl: CrawlDir) -> Synonyms:
 def parse_synonyms(text: str, name: str) -> Synonyms:
     """The synonyms in a text: lines of words of one meaning, separated by commas; # begins a comment.
 
-    CrawlDirError, with the `name` of the text, for a line with fewer than two words or with anything but single words.
+    CrawlDirError, with the `name` of the text, for a line with fewer than two words or with anything but single
+    words and identifiers.
 
     >>> parse_synonyms("car, automobile # vehicles", "synonyms.txt")
     {'car': ['automobile'], 'automobile': ['car']}
@@ -28,7 +29,7 @@ def parse_synonyms(text: str, name: str) -> Synonyms:
     found: dict[str, list[str]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         words = [word.strip() for word in line.partition("#")[0].split(",") if word.strip()]
-        terms = [tokens(word) for word in words]
+        terms = [_terms(word) for word in words]
         for word, parts in zip(words, terms, strict=True):
             if len(parts) != 1:
                 raise CrawlDirError(f"{name}, line {number}: {word!r} is not one word; a synonym is one")
@@ -39,3 +40,9 @@ def parse_synonyms(text: str, name: str) -> Synonyms:
             others = found.setdefault(term, [])
             others += [other for other in group if other != term and other not in others]
     return found
+
+
+def _terms(word: str) -> list[str]:
+    """The terms of a word; of an identifier, itself."""
+    names = identifiers(word)
+    return names if names == [word.casefold()] else tokens(word)

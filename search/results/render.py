@@ -89,7 +89,7 @@ def narrowing(facets: Facets, query: str, longest: int) -> dict[str, list[Narrow
     return found
 
 
-_FACETS = {"crawl": "Crawl", "site": "Site", "lang": "Language", "type": "Type", "year": "Year"}
+_FACETS = {"crawl": "Crawl", "site": "Site", "lang": "Language", "type": "Type", "year": "Year published, else fetched"}
 
 
 def _label(facet: str, value: str) -> str:

@@ -162,7 +162,7 @@ def test_a_rule_does_not_change_urls_that_its_first_round_does_not_find(tmp_path
     with Web({"a.test": site}) as web:
         x, z = web.url("a.test", "/x"), web.url("a.test", "/z")
         crawl(tmp_path, [web.url("a.test"), x], rounds=1)
-        crawl(tmp_path, rounds=1, limits__max_pages_per_host=2 * len(pages), traps__detect=False)
+        crawl(tmp_path, rounds=1, limits__max_pages_per_host_per_round=2 * len(pages), traps__detect=False)
         assert [(row["kind"], row["state"], row["round"]) for row in rows(tmp_path, "aliases")] == [
             ("trailing_slash", "used", 2)
         ]

@@ -43,9 +43,10 @@ def test_the_settings_of_the_first_call_are_kept_and_those_of_later_ones_are_not
 def test_a_setting_has_a_keyword_or_its_key(tmp_path: Path) -> None:
     named: dict[str, Any] = {"delay": 0.5, "depth": 2, "scope": "domain", "robot": "Trawler", "max_pages": 10}
     named |= {"contact": "me@robot.invalid", "info_url": "https://robot.invalid/", "round_time": 9.5}
-    named |= {"max_pages_per_host": 7, "allow_address": ["127.0.0.0/8", "10.0.0.0/8"]}
+    named |= {"max_pages_per_host": 7, "max_pages_per_host_per_round": 6, "include": ["/a"], "exclude": ["/tmp/"]}
+    named |= {"check_external": True, "recrawl_after": 7.0, "allow_address": ["127.0.0.0/8", "10.0.0.0/8"]}
     assert named.keys() == SETTINGS.keys()
-    settings = {"scope.exclude": ["/tmp/"], "traps.detect": False}
+    settings = {"traps.detect": False}
     beamtrawl.crawl(tmp_path / "new", NOWHERE, rounds=0, settings=settings, **named)
     found = beamtrawl.open(tmp_path / "new").settings
     for key, value in ({SETTINGS[name]: value for name, value in named.items()} | settings).items():
@@ -169,7 +170,7 @@ def test_progress_is_reported_in_the_thread_of_the_caller(tmp_path: Path) -> Non
         ("update", 1, False),
         ("update", 1, True),
     ]
-    assert [str(p) for p in said[:2]] == ["1 seed added", "round 1 fetch of 1 URL"]
+    assert [str(p) for p in said[:2]] == ["1 seed added", "round 1 fetch starts: 1 URL in the frontier"]
     assert (said[1].done, said[1].total) == (0, 1)
     (fetched,) = (p for p in said if p.step == "fetch" and p.is_committed)
     assert (fetched.done, fetched.total, fetched.outcomes) == (1, 1, {"fetched": 1})

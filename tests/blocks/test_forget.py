@@ -102,7 +102,7 @@ def test_the_next_call_removes_what_a_killed_one_and_failed_attempts_have_left(
     path, web = crawl
     assert beamtrawl("block", path, web.authority("b.test"), "--forget").code == 0
     visits = next(path / name for name in files_with(path, SECRET) if name.startswith("visits/"))
-    shutil.copy(visits, visits.with_name("part-of-a-failed-attempt.parquet"))
+    shutil.copy(visits, visits.with_name("part-0123456789abcdef.parquet"))
 
     def forgotten(directory: Path, fault: Fault) -> list[str]:
         disk = SimulatedDisk(tmp_path / "kept", fault)

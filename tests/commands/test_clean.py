@@ -24,7 +24,10 @@ from tests.support.crawls import InProcess, frontier, rows
 from tests.support.disks import CallingDisk
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
-GARBAGE = ("urls/round=000000/part-0.parquet", "attempts/000001-fetch-ab-progress")
+GARBAGE = (
+    "urls/round=000000/part-0123456789abcdef.parquet",
+    "attempts/000001-fetch-0123abcd-progress-18f.json",
+)
 
 
 def cleaned(path: Path) -> None:
@@ -73,7 +76,7 @@ def test_seeds_that_were_added_since_the_owner_listed_manifests_stay(planned: Pa
     with Lock(CrawlDir(str(planned))) as owner:
         assert len(owner.manifests()) == 1
         add(planned, "http://b.test/")
-        assert remove_garbage(owner, NOW) == len(GARBAGE)
+        assert sorted(remove_garbage(owner, NOW)) == sorted(GARBAGE)
     assert {row["url"] for row in frontier(planned)} == {"http://a.test/", "http://b.test/"}
 
 
@@ -145,13 +148,15 @@ def test_files_that_were_replaced_lately_stay_for_their_readers(planned: Path) -
 
 def test_what_a_writer_that_has_ended_left_is_removed(planned: Path) -> None:
     before = files(planned) - set(GARBAGE)
-    (planned / "attempts" / "beside-ab.json").write_text('{"pid": 1, "host": "elsewhere", "beat": 0, "token": "ab"}')
-    filesystem.write_bytes(str(planned / "urls/round=000000/beside-ab-0.parquet"), b"")
+    (planned / "attempts" / "beside-0123456789abcdef.json").write_text(
+        '{"pid": 1, "host": "elsewhere", "beat": 0, "token": "0123456789abcdef"}'
+    )
+    filesystem.write_bytes(str(planned / "urls/round=000000/beside-0123456789abcdef-0123456789abcdef.parquet"), b"")
     cleaned(planned)
     assert files(planned) == before
 
 
-DRAFTS = ("lock.json", "crawl.toml", "manifests/000001-fetch.json", "attempts/beside-ab.json")
+DRAFTS = ("lock.json", "crawl.toml", "manifests/000001-fetch.json", "attempts/beside-0123456789abcdef.json")
 
 
 def test_drafts_that_a_kill_left_are_removed(planned: Path) -> None:
@@ -159,7 +164,7 @@ def test_drafts_that_a_kill_left_are_removed(planned: Path) -> None:
     for name in DRAFTS:
         filesystem.write_bytes(str(planned / f"{name}.0a1b2c3d.tmp"), b"")
     (planned / "notes.tmp").write_text("of somebody")
-    assert remove_garbage(CrawlDir(str(planned)), NOW) == len(DRAFTS) + len(GARBAGE)
+    assert len(remove_garbage(CrawlDir(str(planned)), NOW)) == len(DRAFTS) + len(GARBAGE)
     assert files(planned) == {*before, "notes.tmp"}
 
 

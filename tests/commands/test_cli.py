@@ -51,7 +51,7 @@ MISUSED = {
         ["crawl", "NEW", "--delay", "inf"],
         "argument --delay: inf: must be a number of at least 0",
     ),
-    "no pages of a host": (["crawl", "NEW", "--max-pages-per-host", "0"], "limits.max_pages_per_host = 0: must be"),
+    "no pages of a host": (["crawl", "NEW", "--max-pages-per-host", "-1"], "--max-pages-per-host: -1"),
     "an unknown scope": (["crawl", "NEW", "--scope", "planet"], "'planet'"),
     "an unknown runner": (["crawl", "NEW", "--runner", "storm"], "'storm'"),
     "no range of addresses": (["crawl", "NEW", "--allow-address", "here"], "'here'"),
@@ -237,7 +237,7 @@ MANIFESTS = {
     "of another program": (lambda text: '{"format": "other"}', "it is not a manifest of Beamtrawl"),
     "of another step": (lambda text: text.replace('"step": "seeds"', '"step": "fetch"'), "it says it is 000000-fetch"),
     "of a newer program": (
-        lambda text: text.replace('"schema_version": 2', '"schema_version": 99'),
+        lambda text: text.replace('"schema_version": 3', '"schema_version": 99'),
         "update Beamtrawl",
     ),
     "without its files": (lambda text: text.replace('"files"', '"flies"'), "it lacks 'files'"),
@@ -278,7 +278,7 @@ def test_a_setting_that_cannot_be_used(planned: Path, old: str, new: str, said: 
     (number,) = [n for n, line in enumerate(lines) if line.startswith(old)]
     lines[number] = lines[number].replace(old, new)
     file.write_text("\n".join(lines))
-    assert failure("crawl", planned) == (1, f"crawl.toml, line {number + 1}: {said}")
+    assert failure("crawl", planned) == (2, f"crawl.toml, line {number + 1}: {said}")
 
 
 ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be")

@@ -83,7 +83,7 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "last_step_at": 0.0,
         "fetch_seconds": 0.0,
         "imported": 0,
-        "limits": {"max_pages_per_host": 10_000},
+        "limits": {"max_pages_per_host_per_round": 10_000},
         "blocks": [],
         "blocked": 0,
         "excluded": 0,
@@ -95,14 +95,15 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
 def test_the_same_for_people(crawl):
     assert render(summarize(crawl, NOW)).splitlines() == [
         f"{crawl.root}: 2 rounds; next: update of round 2",
-        "limits of pages: max_pages_per_host 10000",
+        "1 document, 3 URLs in the frontier, 0 alarms",
+        f"to go on: beamtrawl crawl {crawl.root}",
+        "limits of pages: max_pages_per_host_per_round 10000",
         "tables: frontier 5, visits 5, documents 1, urls 7, hosts 3, rejections 2",
         "outcomes: fetched 3, gone 1, timeout 1",
         "frontier: new 2, retry 1",
         "of the frontier: 2 due now, 1 later, the first at 2026-11-20 13:00:00 UTC",
         "rejected links: depth 1, scope 1",
         "hosts: 2; index segments: 2",
-        f"to go on: beamtrawl crawl {crawl.root}",
     ]
 
 
@@ -135,7 +136,9 @@ def test_a_person_is_told_when_most_visits_end_badly(tmp_path, outcomes, alarms)
     commit(crawl, "fetch", 1, counters=outcomes)
     found = summarize(crawl, NOW)
     assert found.alarms == alarms
-    assert [line for line in render(found).splitlines() if "alarm" in line] == [f"alarm: {alarm}" for alarm in alarms]
+    assert [line for line in render(found).splitlines() if line.startswith("alarm")] == [
+        f"alarm: {alarm}" for alarm in alarms
+    ]
 
 
 def test_hosts_that_fail_are_named_the_worst_first(tmp_path):

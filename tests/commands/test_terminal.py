@@ -35,7 +35,7 @@ def pieces(text: str) -> list[tuple[str, bool]]:
 @each_row(WRAPPED)
 def test_a_line_ends_between_words(text: str, columns: int, lines: list[str]) -> None:
     bold = [
-        line.replace(highlight.BOLD, "[").replace(highlight.NORMAL, "]")
+        line.replace(highlight.MARKED, "[").replace(highlight.NORMAL, "]")
         for line in wrapped(pieces(text), columns, True)
     ]
     assert bold == lines
@@ -69,9 +69,9 @@ def test_a_search_on_a_terminal(tmp_path: Path) -> None:
     words = ["search", tmp_path / "site", "lighthouse"]
     shown = on_a_terminal(*words)
     lines = shown.splitlines()
-    assert "\x1b[1mlighthouse\x1b[22m" in shown
-    assert max(len(line.replace("\x1b[1m", "").replace("\x1b[22m", "")) for line in lines[4:]) <= 40
-    assert on_a_terminal(*words, NO_COLOR="1") == shown.replace("\x1b[1m", "").replace("\x1b[22m", "")
+    assert "\x1b[1;31mlighthouse\x1b[22;39m" in shown
+    assert max(len(line.replace("\x1b[1;31m", "").replace("\x1b[22;39m", "")) for line in lines[4:]) <= 40
+    assert on_a_terminal(*words, NO_COLOR="1") == shown.replace("\x1b[1;31m", "").replace("\x1b[22;39m", "")
     piped = beamtrawl(*words).out
     assert "\x1b" not in piped
     assert len(piped.splitlines()) == 5

@@ -16,7 +16,7 @@ import pytest
 from werkzeug.test import Client
 
 from beamtrawl.pipeline.seeds import Seed, add_seeds
-from beamtrawl.runners.commands.submissions import open_submissions
+from beamtrawl.runners.commands.serving.submissions import open_submissions
 from beamtrawl.search.gateway.app import create_app
 from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir

@@ -256,7 +256,7 @@ def test_the_status_of_robots_txt(tmp_path: Path) -> None:
 def test_limits_of_a_round_and_of_a_crawl_leave_the_others_in_the_frontier(tmp_path: Path) -> None:
     site: dict[str, Page] = {f"/{n}": html(f"Page {n}", f"Text of {n}.") for n in range(9)}
     with Web({"a.test": site}) as web:
-        limits = {"limits__max_pages_per_host": 4, "limits__max_pages": 6}
+        limits = {"limits__max_pages_per_host_per_round": 4, "limits__max_pages": 6}
         end = crawl(tmp_path, [web.url("a.test", path) for path in site], **limits)
         assert end.reason == "max_pages"
         assert Counter(visit["round"] for visit in rows(tmp_path, "visits")) == {1: 4, 2: 2}

@@ -143,7 +143,7 @@ def test_another_site_does_not_fill_the_rounds_of_a_host(tmp_path: Path) -> None
     own, leaves = pages("/own{}", range(60)), pages("/leaf{}", range(200))
     site = {"/": html("Home", text("home"), ["/more"]), "/more": html("More", text("more"), own), **own, **leaves}
     with Web({"a.test": site, "b.test": linking("a.test", leaves)}) as web:
-        crawl(tmp_path, [web.url("a.test"), web.url("b.test")], rounds=6, limits__max_pages_per_host=25)
+        crawl(tmp_path, [web.url("a.test"), web.url("b.test")], rounds=6, limits__max_pages_per_host_per_round=25)
         found = asked(web, "a.test")
     assert {"/", "/more", *own} <= {*found}
     assert len(found) == 1 + 5 * 25, "room stays empty"

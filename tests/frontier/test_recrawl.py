@@ -164,9 +164,9 @@ def test_a_page_that_waits_in_the_frontier_is_not_put_there_again(tmp_path: Path
     site: dict[str, Page] = {f"/{n}": html(f"Page {n}", f"Text of {n}.") for n in range(4)}
     with Web({"a.test": site}) as web:
         crawl(tmp_path, [web.url("a.test", path) for path in site])
-        crawl(tmp_path, rounds=1, limits__max_pages_per_host=2, **NOW_AGAIN)
+        crawl(tmp_path, rounds=1, limits__max_pages_per_host_per_round=2, **NOW_AGAIN)
         left = frontier(tmp_path)
         assert [(row["reason"], row["digest"] is not None) for row in left] == [("recrawl", True)] * 2
-        crawl(tmp_path, rounds=1, limits__max_pages_per_host=2)
+        crawl(tmp_path, rounds=1, limits__max_pages_per_host_per_round=2)
         assert frontier(tmp_path) == []
         assert sorted(row["fetches"] for row in states(tmp_path).values()) == [2] * 4

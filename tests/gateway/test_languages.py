@@ -13,7 +13,17 @@ from beamtrawl.search.gateway.languages import ENGLISH, LANGUAGES, catalogue
 from tests.support.corpus import indexed
 
 TEMPLATES = Path(gateway.__path__[0]) / "templates"
-NAMED = {"Crawl", "Site", "Language", "Type", "Year", "changed", "gone", "moved", "new"}  # by values, not in templates
+NAMED = {
+    "Crawl",
+    "Site",
+    "Language",
+    "Type",
+    "Year published, else fetched",
+    "changed",
+    "gone",
+    "moved",
+    "new",
+}  # by values, not in templates
 ROWS = [
     {"url": f"http://{host}.test/{n}", "title": f"Page {n}", "text": f"fish {n}"} for host in "ab" for n in range(8)
 ]

@@ -302,7 +302,7 @@ def test_titles_are_bounded_and_help_is_on_every_page(everything):
     for path in (*paths, "/missing", *long):
         page = client.get(path, buffered=True)
         if page.mimetype == "text/html":
-            assert '<a href="/help">' in page.text, path
+            assert ('<a href="/help">' in page.text) != (path == "/"), path  # where the table itself is
             assert "long" * 38 not in page.text, path
     assert all("long" * 37 in client.get(path).text for path in long)
 

@@ -14,6 +14,7 @@ import pytest
 from beamtrawl.search.gateway.app import Receipt, create_app
 from beamtrawl.search.gateway.server import ServerLimits, create_server
 from tests.support.corpus import indexed
+from tests.support.tables import each_row
 
 
 def app(environ, start_response):
@@ -111,6 +112,43 @@ def test_a_kept_connection_may_rest_between_requests() -> None:
         assert is_closed(other)  # after more than the time that `rested` has rested, too
         rested.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         assert b"127.0.0.1" in read_answer(rested)
+
+
+AMBIGUOUS = {
+    "a coding beside a length": "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5",
+    "a length before a coding": "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked",
+    "a length of nothing": "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nTransfer-Encoding: chunked",
+    "a coding twice": "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked",
+    "two codings": "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity",
+    "an empty coding": "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding:\r\nContent-Length: 5",
+    "a folded coding": "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding:\r\n chunked",
+    "a coding of the old version": "POST / HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked",
+    "two lengths": "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6",
+    "a length with a sign": "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +5",
+    "a space before the colon": "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding : chunked",
+    "a bare line feed": "POST / HTTP/1.1\r\nHost: a\r\nX: b\nTransfer-Encoding: chunked",
+}
+
+
+@each_row({name: (head,) for name, head in AMBIGUOUS.items()})
+def test_a_request_of_ambiguous_length_ends_its_connection(head: str) -> None:
+    """RFC 9112, 6.1 and 6.3: what follows is never read as another request."""
+    hidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n"
+    with running(ServerLimits()) as port, connected(port, 1) as (connection,):
+        connection.sendall(f"{head}\r\n\r\n0\r\n\r\n{hidden}".encode())
+        found = b""
+        with contextlib.suppress(ConnectionResetError):
+            while found.count(b"HTTP/1.") < 2 and (part := connection.recv(1000)):
+                found += part
+        assert found[9:12] in (b"400", b"501"), found
+        assert found.count(b"HTTP/1.") == 1
+
+
+def test_a_body_in_chunks_is_read() -> None:
+    with running(ServerLimits()) as port, connected(port, 1) as (connection,):
+        for _ in range(2):  # on one connection
+            connection.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n")
+            assert read_answer(connection).startswith(b"HTTP/1.1 200")
 
 
 def read_answer(connection: socket.socket) -> bytes:

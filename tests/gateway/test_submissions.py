@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from beamtrawl.pipeline.seeds import Seed, add_seeds
-from beamtrawl.runners.commands.submissions import open_submissions
+from beamtrawl.runners.commands.serving.submissions import open_submissions
 from beamtrawl.search.gateway.app import Receipt, create_app
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.settings import Settings, override, render

@@ -12,7 +12,7 @@ from tests.support.corpus import indexed
     ("typed", "suggested"),
     [
         ("", []),
-        ("ligh", ["Old lights", "Light of the harbour", "lighthouse", "light", "lights"]),
+        ("ligh", ["Light of the harbour", "Old lights", "lighthouse", "light", "lights"]),
         ("Lighth", ["Light of the harbour", "Old lights", "lighthouse"]),
         ("old ligh", ["Old lights", "Light of the harbour", "old lighthouse", "old light"]),
         ("old lights ", ["Old lights", "Light of the harbour"]),
@@ -50,3 +50,13 @@ def test_the_ending_that_titles_of_a_site_share_is_left_out(tmp_path):
     )
     assert "Tides" in client.get("/api/suggest?q=tide").get_json(force=True)[1]
     assert client.get("/api/search?q=tides").json["hits"][0]["title"] == "Tides — Docs 1.2"
+
+
+def test_the_api_searches_for_what_is_being_typed_with_short_titles(tmp_path):
+    client = create_app(indexed(tmp_path, SITE)).test_client()
+    typed = client.get("/api/search?q=tid&typing=1").json
+    assert [hit["title"] for hit in typed["hits"]] == ["Tides"]
+    assert not client.get("/api/search?q=tid").json["hits"]
+    assert not client.get("/api/search?q=tid+&typing=1").json["hits"]
+    assert "Tides" in client.get("/?q=tid&typing=1").text
+    assert client.get("/api/search?q=tid&typing=1&after=x").status_code == 400

@@ -1,16 +1,22 @@
 """`beamtrawl import warc` with archives that are damaged, lie or hold nothing: the rest is imported, all is told."""
 
+import copy
 import gzip
 import hashlib
 import json
 import subprocess
+import sys
 import tracemalloc
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from beamtrawl.transforms.archives.sources import digest_trouble, sources_of
-from tests.support.command_line import PROGRAM, beamtrawl
+import pytest
+
+from beamtrawl.transforms.archives.reader import Record, read_records
+from beamtrawl.transforms.archives.sources import Trouble, digest_trouble, sources_of
+from tests.support.command_line import PROGRAM, beamtrawl, failure
 from tests.support.crawls import rows
 
 
@@ -39,7 +45,7 @@ def test_damage_is_told_by_file_and_byte_and_the_rest_is_imported(tmp_path: Path
     (tmp_path / "2.arc").write_bytes(b"filedesc://2.arc 0.0.0.0 20200101000000 text/plain 76\n")
     (tmp_path / "3.warc.gz").write_bytes(record("picture", type_="image/png") * 3)
     (tmp_path / "4.warc.gz").write_bytes(b"")
-    said = imported(tmp_path / "crawl", tmp_path / "*.*arc*")
+    said = imported(tmp_path / "crawl", tmp_path / "*.*arc*", code=3)
     assert urls(tmp_path / "crawl") == ["http://a.test/a", "http://a.test/b"]
     assert (said["visits"], said["records"], said["skipped"]) == (
         2,
@@ -88,11 +94,11 @@ def wacz(path: Path, members: dict[str, bytes], lies: str = "", package_lies: bo
 
 def test_of_a_wacz_what_agrees_with_its_digest_is_imported(tmp_path: Path) -> None:
     members = {"archive/1.warc.gz": record("a"), "archive/2.warc.gz": record("b"), "pages/pages.jsonl": b"{}"}
-    said = imported(tmp_path / "c", wacz(tmp_path / "a.wacz", members, lies="archive/2.warc.gz"))
+    said = imported(tmp_path / "c", wacz(tmp_path / "a.wacz", members, lies="archive/2.warc.gz"), code=3)
     assert urls(tmp_path / "c") == ["http://a.test/a"]
     assert [trouble["name"] for trouble in said["troubles"]] == [f"{tmp_path}/a.wacz, archive/2.warc.gz"]
     assert said["files"] == 2
-    said = imported(tmp_path / "d", wacz(tmp_path / "b.wacz", members, package_lies=True))
+    said = imported(tmp_path / "d", wacz(tmp_path / "b.wacz", members, package_lies=True), code=3)
     assert urls(tmp_path / "d") == ["http://a.test/a", "http://a.test/b"]
     assert ["datapackage-digest.json" in trouble["problem"] for trouble in said["troubles"]] == [True]
 
@@ -155,7 +161,7 @@ def test_a_damaged_wacz_ends_no_import(tmp_path: Path) -> None:
         odd(tmp_path / "6.wacz", old=local, new=b"PK\0\0\0\0"),
         wacz(tmp_path / "7.wacz", {"archive/1.warc.gz": record("good")}),
     ]
-    said = imported(tmp_path / "c", *given)
+    said = imported(tmp_path / "c", *given, code=3)
     assert urls(tmp_path / "c") == ["http://a.test/good"]
     problems: dict[str, str] = {}
     for trouble in said["troubles"]:
@@ -171,6 +177,95 @@ def test_a_damaged_wacz_ends_no_import(tmp_path: Path) -> None:
     }.items():
         assert part in problems[name], problems
     assert "7" not in problems
+
+
+def entries(path: Path, data: bytes, names: list[str], step: int = 0, size: int | None = None) -> Path:
+    """A WACZ file whose directory names the bytes of its first member, each time `step` bytes later."""
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("archive/first.warc", data)
+        first = file.infolist()[0]
+        for number, name in enumerate(names):
+            info = copy.copy(first)
+            info.filename = info.orig_filename = name
+            info.header_offset += step * number
+            info.file_size = info.compress_size = first.file_size if size is None else size
+            file.filelist.append(info)
+    return path
+
+
+def test_members_that_overlap_have_one_name_or_lie_are_left_out(tmp_path: Path) -> None:
+    data = gzip.decompress(record("a"))
+    given = {
+        "over": entries(tmp_path / "1.wacz", data, ["archive/b.warc", "archive/c.warc"]),
+        "same": entries(tmp_path / "2.wacz", data, ["archive/first.warc"]),
+        "size": entries(tmp_path / "3.wacz", data, ["archive/b.warc"], size=1 << 40),
+        "zip64": entries(tmp_path / "4.wacz", data, ["archive/b.warc", "archive/c.warc"], step=1 << 33),
+    }
+    found = {name: sources_of(str(path)) for name, path in given.items()}
+    assert {name: [source.member for source in sources] for name, (sources, _) in found.items()} == {
+        "over": ["archive/first.warc"],
+        "same": [],
+        "size": ["archive/first.warc"],
+        "zip64": ["archive/first.warc"],
+    }
+    said = {
+        name: {trouble.problem.partition(":")[0] for trouble in troubles[1:]} for name, (_, troubles) in found.items()
+    }
+    assert said == {
+        "over": {"it overlaps the member before it"},
+        "same": {"several members have this name"},
+        "size": {"the directory of the WACZ file lies about its size"},
+        "zip64": {"it overlaps the member before it", "Bad magic number for file header"},
+    }
+
+
+def test_a_directory_is_read_once_however_many_members_it_names(tmp_path: Path) -> None:
+    """20,000 names of one member, and 2,000 members of which each has a digest: no member costs a directory."""
+    bomb = entries(tmp_path / "a.wacz", gzip.decompress(record("a")), [f"archive/{n}.warc" for n in range(20_000)])
+    members = {f"archive/{number}.warc.gz": record(str(number)) for number in range(2_000)}
+    honest = wacz(tmp_path / "b.wacz", members)
+    parsed = zipfile.ZipFile._RealGetContents.__code__  # type: ignore[attr-defined]
+    directories = 0
+
+    def count(frame: Any, event: str, _: object) -> None:
+        nonlocal directories
+        directories += event == "call" and frame.f_code is parsed
+
+    sys.setprofile(count)
+    try:
+        assert len(sources_of(str(bomb))[0]) == 1
+        sources = sources_of(str(honest))[0]
+        found = [digest_trouble(source) for source in sources]
+        records = sum(isinstance(item, Record) for source in sources[:20] for item in read_records(source))
+    finally:
+        sys.setprofile(None)
+    assert (len(sources), found, records, directories) == (2_000, [None] * 2_000, 20, 2)
+
+
+def test_names_of_members_are_nothing_but_names(tmp_path: Path) -> None:
+    """Nothing is unpacked to a file, nor twice; what is damaged beside the archives is one line."""
+    inner = wacz(tmp_path / "inner.wacz", {"archive/1.warc.gz": record("inner")})
+    names = ("archive/../../../a.warc.gz", "archive//b.warc.gz", "archive/C.warc.gz", "archive/c.warc.gz")
+    members = {name: record(str(number)) for number, name in enumerate(names)}
+    path = wacz(tmp_path / "a.wacz", members | {"archive/\x1b[2J.wacz": inner.read_bytes()})
+    said = imported(tmp_path / "c", path)
+    assert urls(tmp_path / "c") == [f"http://a.test/{number}" for number in range(len(names))]
+    assert [trouble["problem"] for trouble in said["troubles"]] == ["it is no WARC file"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.wacz", "c", "inner.wacz"]
+    with zipfile.ZipFile(tmp_path / "deep.wacz", "w") as file:
+        file.writestr("archive/1.warc.gz", record("deep"))
+        file.writestr("datapackage.json", "[" * 100_000)
+    (trouble,) = sources_of(str(tmp_path / "deep.wacz"))[1]
+    assert trouble.problem.startswith("datapackage.json cannot be used")
+
+
+def test_a_robots_txt_of_an_archive_is_asked_for_again(tmp_path: Path) -> None:
+    """One that is dated now, and allows all, is no reason to request what the host itself forbids."""
+    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    (tmp_path / "a.warc.gz").write_bytes(record("robots.txt", "User-agent: *\nAllow: /", "text/plain", Date=now))
+    assert imported(tmp_path / "c", tmp_path / "a.warc.gz")["robots"] == 1
+    (row,) = rows(tmp_path / "c", "robots")
+    assert row["expires_at"] == row["fetched_at"]
 
 
 def test_what_a_datapackage_does_not_list_is_named_and_a_changed_one_is_used(tmp_path: Path) -> None:
@@ -242,3 +337,26 @@ def test_a_file_of_descriptions_only_is_no_mistake(tmp_path: Path) -> None:
     said = imported(tmp_path / "c", tmp_path / "a.warc.gz")
     assert (said["records"], said["rounds"], said["skipped"], said["troubles"]) == (1, 0, {"warcinfo": 1}, [])
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize("form", ["compressed", "plain"])
+def test_a_file_that_is_cut_anywhere_in_its_last_record_is_told_with_the_byte(tmp_path: Path, form: str) -> None:
+    """A copy that ended early: in the head of a record, its body or the first bytes of a member."""
+    records = [record(name, "<title>Page</title>" + "x" * 300) for name in "abc"]
+    records = records if form == "compressed" else list(map(gzip.decompress, records))
+    whole, last = b"".join(records[:2]), records[2]
+    for cut in range(1, len(last) - 4, 7):
+        (tmp_path / "a.warc").write_bytes(whole + last[:cut])
+        (source,), _ = sources_of(str(tmp_path / "a.warc"))
+        found = list(read_records(source))
+        assert any(isinstance(each, Trouble) and each.offset >= len(records[0]) for each in found), cut
+    (tmp_path / "a.warc").write_bytes(whole + last[:30])
+    said = imported(tmp_path / "crawl", tmp_path / "a.warc", code=3)
+    assert (said["visits"], [trouble["offset"] >= len(records[0]) for trouble in said["troubles"]][:1]) == (2, [True])
+
+
+def test_an_archive_in_the_place_of_the_directory_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "site.wacz").write_bytes(record("a"))
+    code, line = failure("import", "warc", tmp_path / "site.wacz", tmp_path / "new")
+    expected = f"{tmp_path}/site.wacz is an archive, and the crawl directory comes first: "
+    assert (code, line) == (2, f"{expected}beamtrawl import warc {tmp_path}/new {tmp_path}/site.wacz")

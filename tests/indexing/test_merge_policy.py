@@ -174,7 +174,7 @@ def test_a_merge_that_was_not_committed_is_invisible(crawl):
     made = merge_group(live_index(crawl.manifests()).segments, crawl.root, 3, [])
     written = sum(len(crawl.paths(file.path)) for file in made)
     assert answers(crawl) == before
-    assert beamtrawl("clean", crawl.root).out == f"{written} files removed\n"
+    assert beamtrawl("clean", crawl.root).out.endswith(f"{written} files removed\n")
     assert answers(crawl) == before
 
 

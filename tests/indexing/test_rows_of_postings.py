@@ -20,7 +20,7 @@ from tests.support.corpus import indexed
 
 MOST = 7
 DOCUMENTS = ROW_GROUP_POSTINGS + 100
-SEGMENTS = [f"index/round=000001/shard-{number}" for number in range(2)]
+SEGMENTS = [f"index/round=000001/shard-{number:04d}-{number:016x}" for number in range(2)]
 WORDS = ["of", "crawl", "crawls", "crawler", "index", "indexes", "row", *(f"w{number}" for number in range(20))]
 
 

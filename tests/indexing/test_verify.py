@@ -20,7 +20,10 @@ ROWS = [
     {"url": "http://a.test/2", "title": "Blue", "text": "blue fish", "language": "de"},
     {"url": "http://b.test/", "text": "naïve", "language": None},
 ]
-SEGMENT, LINKS = "index/round=000001/shard-0", "index/links-test/round=000001/shard-0"
+SEGMENT, LINKS = (
+    "index/round=000001/shard-0000-0000000000000000",
+    "index/links-0123abcd/round=000001/shard-0000-0000000000000000",
+)
 
 
 def build(path: Path) -> CrawlDir:
@@ -144,7 +147,7 @@ def test_a_file_that_was_written_anew_is_told(crawl):
 
 
 def test_a_page_that_is_found_twice_is_told(crawl):
-    for folder in (SEGMENT, "index/round=000001/shard-1"):
+    for folder in (SEGMENT, "index/round=000001/shard-0001-0000000000000001"):
         change(crawl, folder, DOCS, of_first(url_key=b"c" * 16))
     assert faults(crawl) == ["index: 1 pages are found twice"]
 
@@ -152,10 +155,10 @@ def test_a_page_that_is_found_twice_is_told(crawl):
 @pytest.mark.parametrize("name", [POSTINGS, FORMS, DOCS, DOCSTORE])
 def test_a_file_that_cannot_be_read_is_told_and_the_rest_is_checked(crawl, name):
     (Path(crawl.root) / SEGMENT / name).write_bytes(b"PAR1")
-    (Path(crawl.root) / "index/round=000002/shard-0" / name).unlink()
+    (Path(crawl.root) / "index/round=000002/shard-0000-0000000000000000" / name).unlink()
     first, second = faults(crawl)
     assert first.startswith(f"{SEGMENT}/{name} cannot be read: ")
-    assert second.startswith(f"index/round=000002/shard-0/{name} cannot be read: ")
+    assert second.startswith(f"index/round=000002/shard-0000-0000000000000000/{name} cannot be read: ")
 
 
 def test_a_tombstone_file_that_is_missing_is_told(crawl):

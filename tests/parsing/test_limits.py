@@ -103,11 +103,6 @@ def test_a_link_header_is_read_up_to_16_kib(before, found):
     assert [link.target for link in parse_link(value + "</x>; rel=canonical")][1:] == found
 
 
-@pytest.mark.parametrize(("depth", "is_read"), [(2_030, True), (2_060, False)])
-def test_elements_are_read_down_to_a_depth_of_2040(depth, is_read):
-    assert ("deep" in page("<div>" * depth + "deep").text) is is_read
-
-
 @pytest.mark.parametrize(("length", "is_prose"), [(60, False), (61, True)])
 def test_a_line_of_more_than_60_characters_above_the_heading_is_prose(length, is_prose):
     text = page(f"<p>{'b' * length}</p><h1>A heading</h1><p>{'Some words of the page. ' * 20}").text

@@ -179,7 +179,7 @@ BUDGETS = {
 
 @pytest.mark.parametrize(("pages", "share", "left", "delay", "state", "expected"), BUDGETS.values(), ids=BUDGETS)
 def test_a_host_is_given_what_fits_into_a_round(pages, share, left, delay, state, expected):
-    limits = Limits(max_pages_per_host=pages, max_seconds_per_host=share)
+    limits = Limits(max_pages_per_host_per_round=pages, max_seconds_per_host=share)
     politeness = dataclasses.replace(POLITENESS, delay=delay)
     assert budget(limits, state, politeness, left) == expected
 

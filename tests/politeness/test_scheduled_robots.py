@@ -127,7 +127,7 @@ class Changing:
 
     def run(self, hours: float, **changes: Any) -> tuple[list[float], list[float]]:
         """The hours at which robots.txt and pages are requested, in a round of some hours; a page every 10 minutes."""
-        changes = {"politeness__delay": 600.0, "limits__max_pages_per_host": 1000} | changes
+        changes = {"politeness__delay": 600.0, "limits__max_pages_per_host_per_round": 1000} | changes
         Round(self.servers, pages("a.test", 1000), seconds=hours * HOUR, **changes).run()
         times = {path: [r.started / HOUR for r in self.servers.requests if r.path == path] for path in ["/robots.txt"]}
         others = [r.started / HOUR for r in self.servers.requests if r.path != "/robots.txt"]
@@ -192,7 +192,7 @@ OTHER_ORIGINS = {
     "another protocol": (Reply(failure=Outcome.TLS_ERROR), (3, "delay")),
     "a server error": (Reply(503), (3, "delay")),
     "the host asks to wait": (Reply(503, [("Retry-After", "7200")]), (1, "retry_after")),
-    "too many requests": (Reply(429), (1, "robots")),
+    "too many requests": (Reply(429), (1, "backoff")),
 }
 
 

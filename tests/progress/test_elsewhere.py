@@ -11,7 +11,7 @@ import pytest
 
 from beamtrawl.runners.commands.status import render, running_line
 from beamtrawl.runners.process.lock import Lock
-from beamtrawl.runners.progress.elsewhere import RunningStep, describe, newest_attempt
+from beamtrawl.runners.progress.elsewhere import FoundStep, RunningStep, describe, newest_attempt
 from beamtrawl.runners.progress.running import NOTHING, Reported, Stage
 from beamtrawl.runners.state.crawl_status import summarize
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, Step
@@ -25,7 +25,7 @@ BUSY = Reported(2, {"fetched": 18, "gone": 2, "deferred": 5}, 123_456, 3, 2, 1, 
 
 
 def running(step: str, began: float | None, reported: Reported, **owner: Any) -> RunningStep:
-    return describe(OWNER | owner, "here", Step(step, 2), 40, began, reported, BEGAN + 10)
+    return describe(FoundStep(OWNER | owner, Step(step, 2), began, reported), "here", 40, BEGAN + 10)
 
 
 SINCE = "running: process 7 since 2026-11-20 11:59:00 UTC"

@@ -13,12 +13,16 @@ from beamtrawl.pipeline.seeds import Added
 from beamtrawl.runners.progress import events
 from beamtrawl.runners.progress.running import Reported, Running, Stage
 from beamtrawl.transforms.directory.crawl_dir import Manifest, Step
+from beamtrawl.transforms.workers.reports import Queue
 from tests.support.command_line import LOOPBACK, beamtrawl
 from tests.support.web import Web, html
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 EVERY = ["event", "at", "level", "message"]
-FETCH = Running(Step("fetch", 3), 100, 1000.0, 40).at(1010.0, Reported(2, {"fetched": 20}, 999, 4, 2, 1, 20, 3.0))
+QUEUED = Reported(
+    2, {"fetched": 20}, 999, 4, 2, 1, 20, 3.0, rate=1.5, queues=(Queue("a.test", 7, "delay", 1.0, 6.0, True),)
+)
+FETCH = Running(Step("fetch", 3), 100, 1000.0, 40).at(1010.0, QUEUED)
 UPDATE = Running(Step("update", 3), 25, 1000.0).at(1004.0, Reported(2, stage=Stage(1, 10, "parsing pages", 12)))
 RANKED = Manifest("rank", 3, "", (), {"links": 7, "pages": 3, "hosts": 1}, (), NOW.isoformat(), NOW.isoformat())
 
@@ -30,8 +34,11 @@ FIELDS = {
         events.progress(FETCH),
         {
             **{"round": 3, "seconds": 10.0, "workers": 2, "visits": 20, "rows": 100, "at_most": 40, "bytes": 999},
-            **{"rate": 2.0, "mean_rate": 2.0, "hosts_active": 4, "hosts_waiting": 2, "hosts_backing_off": 1},
+            **{"rate": 1.5, "mean_rate": 2.0, "hosts_active": 4, "hosts_waiting": 2, "hosts_backing_off": 1},
             **{"queued": 20, "seconds_left": 10.0, "outcomes": {"fetched": 20}},
+            "queues": [
+                {"name": "a.test", "urls": 7, "why": "delay", "delay_s": 1.0, "seconds": 6.0, "holds": True},
+            ],
         },
     ),
     "update_progress": (

@@ -8,9 +8,22 @@ from beamtrawl.pipeline.update import STAGES
 from beamtrawl.runners.progress.running import Reported, Running, Stage
 from beamtrawl.runners.progress.words import line, screen
 from beamtrawl.transforms.directory.crawl_dir import Step
+from beamtrawl.transforms.workers.reports import Queue
 
 FETCH = Running(Step("fetch", 3), 100, started=1000.0)
-BUSY = Reported(2, {"gone": 5, "fetched": 20}, 123_456, 4, 2, 1, 50, 12.0, 3000.0)
+BUSY = Reported(2, {"gone": 5, "fetched": 20}, 123_456, 4, 2, 1, 50, 12.0, 3000.0, rate=2.25)
+HELD = BUSY._replace(
+    queues=(
+        Queue("a.test", 12, "crawl_delay", 2.0, 22.0, True),
+        Queue("b.test", 1, "response_time", 3.5, 3.4, True),
+        Queue("c.test", 9, "retry_after", 65.0, 65.0, False),
+        Queue("d.test", 9, "delay", 1.0, 1.0, False),
+    )
+)
+QUEUES = (
+    "longest queues: a.test 12 URLs, Crawl-delay 2 s, 22 s left; b.test 1 URL, slow answers, delay 3.5 s, 3 s left;"
+    " c.test 9 URLs, asked to wait (Retry-After), not waited for"
+)
 
 
 def fetch(seconds: float, reported: Reported, **changes: object) -> Running:
@@ -29,17 +42,22 @@ LINES = {
     ),
     "under way": (
         fetch(10, BUSY),
-        "round 3 fetch: 25 of 100 URLs, 2.5/s now, 2.5/s mean, 123.5 kB, about 20 s left,"
+        "round 3 fetch: 25 of 100 URLs, 2.2/s now, 2.5/s mean, 123.5 kB, about 20 s left,"
         " hosts 4 active, 2 waiting, 1 backing off, visits fetched 20, gone 5",
     ),
     "with a limit of pages": (
         fetch(10, BUSY, at_most=30),
-        "round 3 fetch: 25 of 30 URLs (limit of pages), 2.5/s now, 2.5/s mean, 123.5 kB, about 20 s left,"
+        "round 3 fetch: 25 of 30 URLs (limit of pages), 2.2/s now, 2.5/s mean, 123.5 kB, about 20 s left,"
         " hosts 4 active, 2 waiting, 1 backing off, visits fetched 20, gone 5",
+    ),
+    "held by a few hosts": (
+        fetch(10, HELD),
+        "round 3 fetch: 25 of 100 URLs, 2.2/s now, 2.5/s mean, 123.5 kB, about 20 s left,"
+        f" hosts 4 active, 2 waiting, 1 backing off, visits fetched 20, gone 5, {QUEUES}",
     ),
     "at its end": (
         fetch(10, Reported(1, {"fetched": 100}, 999)),
-        "round 3 fetch: 100 of 100 URLs, 10.0/s now, 10.0/s mean, 999 B,"
+        "round 3 fetch: 100 of 100 URLs, 0.0/s now, 10.0/s mean, 999 B,"
         " hosts 0 active, 0 waiting, 0 backing off, visits fetched 100",
     ),
     "an update before its first report": (
@@ -66,11 +84,15 @@ def test_the_screen_of_a_fetch_step() -> None:
     assert screen(fetch(10, BUSY, at_most=30, round=1, rounds=2)) == (
         "round 3 fetch (1 of 2), 10 s, 25 of 30 URLs (limit of pages), 75 left in the frontier",
         [
-            "2.5/s now, 2.5/s mean, 123.5 kB, about 20 s left",
+            "2.2/s now, 2.5/s mean, 123.5 kB, about 20 s left",
             "hosts: 4 active, 2 waiting, 1 backing off; 50 URLs queued",
             "visits: fetched 20, gone 5",
         ],
     )
+
+
+def test_the_screen_names_the_three_longest_queues() -> None:
+    assert screen(fetch(10, HELD))[1][-1] == QUEUES
 
 
 def test_the_screens_before_the_first_report_invent_no_numbers() -> None:
@@ -83,16 +105,6 @@ def test_the_screens_before_the_first_report_invent_no_numbers() -> None:
         ["25 visits"],
     )
     assert fetch(3, Reported()).fraction is None
-
-
-def test_the_rate_now_is_that_of_the_last_ten_seconds() -> None:
-    running = FETCH
-    for second in range(1, 31):  # 10 visits a second for 20 seconds, then 1 a second
-        visits = 10 * min(second, 20) + max(0, second - 20)
-        running = running.at(1000.0 + second, Reported(1, {"fetched": visits}))
-    assert running.rate == 1.0
-    assert running.mean_rate == 7.0
-    assert len(running.samples) <= 12
 
 
 # queued URLs, seconds of the longest queue, seconds until the round ends; expected, at 2.5 visits per second

@@ -81,7 +81,7 @@ def make_crawl(path, pages, rows):
     directory.write_text("crawl.toml", render(Settings()))
     for round_, found in pages.items():
         table = documents(*(row | {"round": round_} for row in found))
-        segment = f"index/round={round_:06d}/shard-0"
+        segment = f"index/round={round_:06d}/shard-0000-0123456789abcdef"
         write_segment(directory.root, segment, table.filter(table["duplicate_of"].is_null()))
         files = (
             write(directory.root, "documents", round_, table.to_pylist()),

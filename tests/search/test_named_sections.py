@@ -148,7 +148,7 @@ NAMED = SQL | {"names": {"result columns": "resultset", "filters": "where", "SEL
 LED_TO = {
     "an id in running text": ("result columns", ("#overview", ["Overview"]), ("#resultset", [])),
     "a section with other words": ("filters", ("#where", ["The WHERE clause"]), ("#where", ["The WHERE clause"])),
-    "what the title says, too": ("the select statement", None, ("#stmt", [])),
+    "not if the title says it": ("the select statement", None, None),
     "in other forms of the words": ("result column", ("#overview", ["Overview"]), ("#resultset", [])),
     "not a part of the query": ("result columns query", ("#overview", ["Overview"]), ("#overview", ["Overview"])),
 }

@@ -61,7 +61,7 @@ def test_segments_with_and_without_facts_are_searched_and_merged(tmp_path):
     crawl = indexed(tmp_path, FISH[2:3])
     commit(crawl, 2, FISH[:2])
     assert [hit.url[-1] for hit in Index.open(crawl).search("price:10*").hits] == ["1", "2"]
-    folders = ["index/round=000001/shard-0", "index/round=000002/shard-0"]
+    folders = ["index/round=000001/shard-0000-0000000000000000", "index/round=000002/shard-0000-0000000000000000"]
     tables = [read_file(crawl.root, f"{folder}/docs.parquet") for folder in folders]
     assert [page_facts.COLUMN in table.column_names for table in tables] == [False, True]
     parts = [Part(f, None, np.ones(t.num_rows, bool)) for f, t in zip(folders, tables, strict=True)]

@@ -117,6 +117,17 @@ def test_the_newest_first(tmp_path):
     assert [hit.url[-1] for hit in index.search("word", 2, 1, order="date").hits] == ["4", "1"]
 
 
+def test_a_date_after_the_fetch_is_none(tmp_path):
+    """A page of 2100 is neither the newest, nor fresher than one of the day before its fetch."""
+    dates = {"a": datetime(2100, 1, 1, tzinfo=UTC), "b": datetime(2026, 1, 2, 20, tzinfo=UTC), "c": None}
+    rows = [{"url": f"http://a.test/{n}", "text": "word", "published_at": date} for n, date in dates.items()]
+    index = Index.open(indexed(tmp_path, rows))
+    assert [hit.url[-1] for hit in index.search("word", order="date").hits] == ["b", "a", "c"]
+    assert [hit.url[-1] for hit in index.search("word after:2027").hits] == []
+    scores = {hit.url[-1]: hit.score for hit in index.search("word").hits}
+    assert scores["a"] == scores["c"] < scores["b"]
+
+
 @pytest.mark.parametrize(
     ("site", "found"),
     [
@@ -198,9 +209,10 @@ def test_an_index_that_is_opened_again_shares_the_segments_that_stay(tmp_path):
 @pytest.mark.parametrize("damage", [lambda file: file.unlink(), lambda file: file.write_bytes(b"PAR1")])
 def test_a_damaged_segment_is_named(tmp_path, damage):
     crawl = indexed(tmp_path, [{"url": "http://a.test/", "text": "word"}])
-    damage(tmp_path / "index" / "round=000001" / "shard-0" / DOCS)
+    damage(tmp_path / "index" / "round=000001" / "shard-0000-0000000000000000" / DOCS)
     with pytest.raises(
-        CrawlDirError, match=r"^index/round=000001/shard-0/docs.parquet cannot be read: .*--rebuild-index"
+        CrawlDirError,
+        match=r"^index/round=000001/shard-0000-0000000000000000/docs.parquet cannot be read: .*--rebuild-index",
     ):
         Index.open(crawl)
 
@@ -215,13 +227,13 @@ def test_a_damaged_segment_is_named(tmp_path, damage):
 )
 def test_a_segment_of_another_version_is_named(tmp_path, version, reason):
     crawl = indexed(tmp_path, [{"url": "http://a.test/", "text": "word"}])
-    file = tmp_path / "index" / "round=000001" / "shard-0" / DOCS
+    file = tmp_path / "index" / "round=000001" / "shard-0000-0000000000000000" / DOCS
     table = pq.read_table(file).replace_schema_metadata(version and {VERSION_KEY: version})
     pq.write_table(table, file)
     with pytest.raises(CrawlDirError) as told:
         Index.open(crawl)
     reason = reason.replace("DIR", crawl.root)
-    assert str(told.value) == f"index/round=000001/shard-0/docs.parquet cannot be used: {reason}"
+    assert str(told.value) == f"index/round=000001/shard-0000-0000000000000000/docs.parquet cannot be used: {reason}"
 
 
 @pytest.mark.parametrize("module", [beginnings, postings, shorter, snippets, title_endings])

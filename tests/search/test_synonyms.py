@@ -73,3 +73,13 @@ def test_a_word_may_be_in_several_groups():
 
 def test_examples():
     assert doctest.testmod(synonyms).failed == 0
+
+
+def test_an_identifier_has_synonyms(tmp_path):
+    crawl = indexed(
+        tmp_path, [{"url": "http://a.test/1", "text": "max_size"}, {"url": "http://a.test/2", "text": "limit"}]
+    )
+    Path(crawl.path("synonyms.txt")).write_text("max_size, limit\n")
+    index = Index.open(crawl)
+    assert {hit.url[-1] for hit in index.search("limit").hits} == {"1", "2"}
+    assert [hit.url[-1] for hit in index.search("max_size").hits] == ["1"]

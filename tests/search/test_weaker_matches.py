@@ -6,38 +6,8 @@ import pytest
 from beamtrawl.search.answers.answer import read_up_to
 from beamtrawl.search.index.postings import Postings
 from beamtrawl.search.index.scored import scored
-from beamtrawl.search.results.hits import as_json
 from beamtrawl.search.searcher import Index
 from tests.support.corpus import indexed
-
-
-def test_weaker_matches_of_a_long_query_follow_where_more_are_asked_for(tmp_path):
-    words = [f"w{number}" for number in range(9)]
-    rows = [
-        {"url": f"http://a.test/{number}", "text": " ".join(words[: 9 if number < 12 else 1]), "language": "en"}
-        for number in range(30)
-    ]
-    index, query = Index.open(indexed(tmp_path, rows)), " ".join(words)
-    first, some, all_ = (index.search(query, limit) for limit in (10, 12, 100))
-    assert [(found.total, found.weaker, len(found.hits)) for found in (first, some, all_)] == [
-        (12, 18, 10),
-        (12, 18, 12),
-        (12, 18, 30),
-    ]
-    assert [hit.is_weaker for hit in all_.hits] == [False] * 12 + [True] * 18
-    assert all_.hits[:10] == first.hits
-    scores = [hit.score for hit in all_.hits]
-    assert scores == sorted(scores, reverse=True)
-    grouped = index.search(query, 100, per_host=1).hits
-    assert [hit.is_weaker for hit in grouped] == [False] * 12 + [True] * 18
-    pages, next_ = [], None
-    while next_ or not pages:
-        pages.append(index.search(query, 7, after=next_))
-        next_ = pages[-1].next
-    assert [hit for page in pages for hit in page.hits] == all_.hits
-    newest = index.search(query, 100, order="date")
-    assert (len(newest.hits), newest.weaker) == (12, 0)
-    assert "weaker" not in as_json(index.search("w0", 100))
 
 
 def test_documents_with_common_words_alone_fill_a_list_that_asks_for_more(tmp_path):
@@ -117,17 +87,6 @@ def test_common_words_are_read_until_there_are_enough_postings():
         found = read_up_to(most, list(sizes), read_word)
         assert read == list(sizes)[:count]
         assert [len(of.scores) for of in found.values()] == [size * (word in read) for word, size in sizes.items()]
-
-
-def test_few_that_match_enough_are_followed_by_others_on_the_first_page(tmp_path):
-    words = [f"w{number}" for number in range(9)]
-    rows = [
-        {"url": f"http://a.test/{number}", "text": " ".join(words[: 9 if number < 2 else 1]), "language": "en"}
-        for number in range(30)
-    ]
-    found = Index.open(indexed(tmp_path, rows)).search(" ".join(words), 10)
-    assert (found.total, found.weaker, len(found.hits), bool(found.next)) == (2, 28, 10, True)
-    assert [hit.is_weaker for hit in found.hits] == [False] * 2 + [True] * 8
 
 
 def test_pages_without_a_phrase_are_weaker_matches_where_no_page_has_it(tmp_path):

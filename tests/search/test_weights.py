@@ -14,14 +14,23 @@ FIELDS = ("title", "body", "headings", "url", "anchors")
 TODAY = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def impact(field: str, frequency: float, length: int = 100) -> float:
+def impact(field: str, frequency: int, length: int = 100, **others: int) -> float:
     """The score of a term in a document that has it so often in a field; the average length of every field is 100."""
     factors = field_factors({name: np.array([length], np.int32) for name in FIELDS}, dict.fromkeys(FIELDS, 100.0))
-    (score,) = impacts(Postings(np.array([0], np.int32), {field: np.array([frequency])}), factors)
+    (score,) = impacts(
+        Postings(np.array([0], np.int32), {name: np.array([tf]) for name, tf in {field: frequency, **others}.items()}),
+        factors,
+    )
     return float(score)
 
 
-@pytest.mark.parametrize(("field", "times"), [("title", 2), ("headings", 3), ("url", 3), ("anchors", 3)])
+def test_a_word_that_the_url_alone_has_counts_a_tenth():
+    alone = impact("body", 3) + 3 / 4.2
+    assert impact("url", 1) == pytest.approx(alone / 10)
+    assert impact("url", 1, title=1) > alone
+
+
+@pytest.mark.parametrize(("field", "times"), [("title", 2), ("headings", 3), ("anchors", 3)])
 def test_an_occurrence_in_a_name_of_the_page_counts_as_several_in_its_text_and_has_a_bonus(field, times):
     assert impact(field, 1) == pytest.approx(impact("body", times) + times / (times + 1.2))
 

@@ -54,12 +54,12 @@ def crawl(tmp_path):
     """A crawl of ten rounds; round 9 has replaced the files of rounds 1 to 5."""
     crawl = CrawlDir(str(tmp_path))
     for round_ in range(1, 11):
-        files = [file(f"urls/round={round_:06d}/part.parquet")]
+        files = [file(f"urls/round={round_:06d}/part-0123456789abcdef.parquet")]
         (tmp_path / files[0].path).parent.mkdir(parents=True)
         (tmp_path / files[0].path).write_text("rows")
         crawl.commit(manifest("fetch", round_))
         crawl.commit(manifest("update", round_, *files))
-    paths = [f"urls/round={round_:06d}/part.parquet" for round_ in range(1, 6)]
+    paths = [f"urls/round={round_:06d}/part-0123456789abcdef.parquet" for round_ in range(1, 6)]
     crawl.commit(manifest("compact", 9, file("urls/merged"), replaced=tuple(paths)), "-0a1b2c3d")
     return crawl
 
@@ -81,7 +81,12 @@ def test_a_directory_that_stays_open_sees_what_a_new_one_sees(crawl):
     """Also after another process has committed, merged, consumed or folded."""
     crawl.commit(manifest("seeds", 0, file("frontier/a", "frontier")))
     other = CrawlDir(crawl.root)
-    merged = manifest("compact", 10, file("urls/merged-2"), replaced=("urls/merged", "urls/round=000006/part.parquet"))
+    merged = manifest(
+        "compact",
+        10,
+        file("urls/merged-2"),
+        replaced=("urls/merged", "urls/round=000006/part-0123456789abcdef.parquet"),
+    )
     changes = [
         lambda: other.commit(manifest("fetch", 11)),
         lambda: crawl.commit(manifest("update", 11, consumed=("frontier/a",))),
@@ -99,7 +104,7 @@ def test_a_directory_that_stays_open_sees_what_a_new_one_sees(crawl):
 
 def test_replaced_files_are_removed_after_their_time(crawl):
     assert fold_history(crawl, START + 11 * HOUR, most=1) == 21
-    assert crawl.paths("urls") == [f"urls/round={round_:06d}/part.parquet" for round_ in range(6, 11)]
+    assert crawl.paths("urls") == [f"urls/round={round_:06d}/part-0123456789abcdef.parquet" for round_ in range(6, 11)]
     assert CrawlDir(crawl.root).manifests()[0].files == ()
 
 
@@ -107,9 +112,9 @@ def test_few_steps_are_folded_if_much_lies_in_files_that_nothing_reads(crawl):
     assert fold_history(crawl, START + 9.5 * HOUR) == 0  # round 9 was within the hour
     assert fold_history(crawl, START + 11 * HOUR) == 21  # five of ten files
     assert len(crawl.paths("urls")) == 5
-    crawl.commit(manifest("compact", 12, replaced=("urls/round=000006/part.parquet",)))
+    crawl.commit(manifest("compact", 12, replaced=("urls/round=000006/part-0123456789abcdef.parquet",)))
     assert fold_history(crawl, START + 20 * HOUR) == 0  # one of five
-    crawl.commit(manifest("compact", 13, replaced=("urls/round=000007/part.parquet",)))
+    crawl.commit(manifest("compact", 13, replaced=("urls/round=000007/part-0123456789abcdef.parquet",)))
     assert fold_history(crawl, START + 20 * HOUR) == 2
     assert len(crawl.paths("urls")) == 3
 

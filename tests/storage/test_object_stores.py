@@ -131,6 +131,24 @@ def put(store: Store, name: str, data: bytes) -> None:
         assert answer.status == 200
 
 
+def test_objects_of_others_stay(store: Store) -> None:
+    """Below the prefix of a crawl, and where there is none."""
+    users = ["documents/thesis.odt", "index/round=000001/notes.parquet", "attempts/notes.txt"]
+    garbage = "links/round=000001/part-0123456789abcdef.parquet"
+    for prefix in ("crawl", "mine"):
+        for name in [*users, garbage] if prefix == "crawl" else users:
+            put(store, f"{prefix}/{name}", b"of somebody")
+    with Web({"site.test": site()}) as web:
+        crawl = crawl_words(f"{store.root}/crawl", web, "--rounds", "1", "--into-nonempty")
+        commands = [crawl_words(f"{store.root}/mine", web), crawl, ["clean", f"{store.root}/crawl"]]
+        refused, ended, cleaned = in_one_process(commands, environment(store))
+    assert (refused.code, ended.code) == (2, 0), refused.err + ended.err
+    assert "/mine is not empty and holds no crawl (it has " in refused.err
+    assert f"removed: {garbage}\n1 file removed\n3 files left alone" in cleaned.out
+    listed = in_one_process([["clean", f"{store.root}/crawl"]], environment(store))
+    assert "0 files removed\n3 files left alone" in listed[0].out
+
+
 def test_archives_in_a_store(store: Store, tmp_path: Path) -> None:
     """Into a directory on the disk, and into one on the store; one listing finds the files."""
     files = 10
@@ -171,14 +189,21 @@ def test_of_two_crawls_at_once_one_refuses(store: Store) -> None:
     assert counts(answer(store, "sql", directory, COUNT, "--json")) == {"visits": PAGES - 1, "urls": PAGES - 1}
 
 
-def test_status_beside_a_running_crawl(store: Store) -> None:
+def test_status_and_the_page_beside_a_running_crawl(store: Store) -> None:
     directory = f"{store.root}/crawl"
     with Web({"site.test": site(0.5)}) as web:
         process = start(store, *crawl_words(directory, web))
         _wait(lambda: len(web.requests) >= 5)
         found = answer(store, "status", directory)
-        process.terminate()
-        ran(process)
+        watch = start(store, "watch", directory, "--port", "0")
+        try:
+            url = watch.stdout.readline().split(" at ")[1].split()[0]  # type: ignore[union-attr]
+            _wait(lambda: b"Hosts that hold the round" in urllib.request.urlopen(url).read())
+        finally:
+            watch.terminate()
+            watch.communicate()
+            process.terminate()
+            ran(process)
     assert f"running: process {process.pid} since " in found
     assert "; fetch since " in found
 

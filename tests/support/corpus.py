@@ -32,13 +32,13 @@ def commit(crawl, round_, *segments, gone=(), korean_morphemes=False, row_postin
 
     Rows may also have `anchors` and a `link_rank`. Older versions of them, and the URLs that are `gone`, are buried.
     """
-    folders = [f"index/round={round_:06d}/shard-{number}" for number in range(len(segments))]
+    folders = [f"index/round={round_:06d}/shard-{number:04d}-{number:016x}" for number in range(len(segments))]
     links = {}
     for folder, rows in zip(folders, segments, strict=True):
         table = documents(*({"round": round_} | row for row in rows))
         write_segment(crawl.root, folder, table, korean_morphemes, row_postings)
         if any({"anchors", "names", "link_rank"} & row.keys() for row in rows):
-            links[folder] = links_folder(folder, "test")
+            links[folder] = links_folder(folder, "0123abcd")
             _add_links(crawl.root, folder, links[folder], {row["url"]: row for row in rows}, row_postings)
     removals = {row["url"]: "replaced" for rows in segments for row in rows} | dict.fromkeys(gone, "gone")
     writer = TableWriter(crawl.root, "tombstones", round_)

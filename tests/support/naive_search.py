@@ -17,8 +17,7 @@ FIELDS = ("title", "body", "headings", "url", "anchors")
 # The numbers of docs/ranking.md, and not those of the program: what is compared with them is held by them.
 WEIGHTS = {"title": 2.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0}
 B = {"title": 0.75, "body": 0.6, "headings": 0.75, "url": 0.75, "anchors": 0.75}
-K1, NAMES, PHRASE, PAIR, SECTION = 1.2, 1.0, 0.5, 0.25, 0.6
-COMMON = 4.0
+K1, NAMES, PHRASE, PAIR, SECTION, URL_ALONE = 1.2, 1.0, 0.5, 0.25, 0.6, 0.1
 LINKS, HALF_RANK, SPAM = 0.1, 10.0, 0.5
 FRESH, FRESH_DAYS = 0.05, 365.0
 
@@ -149,7 +148,8 @@ class Naive:
     def _score(self, number, unit):
         frequency, names = 0.0, 0.0
         is_of_section = isinstance(unit, str) and is_name(unit)
-        for field, count in self.count(number, unit).items():
+        counts = {field: n for field, n in self.count(number, unit).items() if isinstance(unit, str) or field != "url"}
+        for field, count in counts.items():
             length = len(self.documents[number].words[field])
             relative = 1 if is_of_section else 1 - B[field] + B[field] * length / (self.average[field] or 1)
             frequency += WEIGHTS[field] * count / relative
@@ -158,11 +158,11 @@ class Naive:
             weight = SECTION
         else:
             weight = self.idf(unit) * (PHRASE if not isinstance(unit, str) else PAIR if " " in unit else 1)
+        weight *= URL_ALONE if counts.get("url") and sum(counts.values()) == counts["url"] else 1
         return weight * (frequency * (K1 + 1) / (K1 + frequency) + NAMES * names / (K1 + names))
 
     def weight(self, query, unit):
-        is_common = self.having(unit) / len(self.documents) if query.decay else 0.0
-        return query.weight(unit) * math.exp(-COMMON * is_common)
+        return query.weight(unit)
 
     def sum_of_idf(self, words, query):
         return sum(self.idf(word) * min(1, query.weight(word)) for word in words)
@@ -170,10 +170,10 @@ class Naive:
     def search(self, text, limit=8):
         """(score, URL) of all documents that match, best first; the same of the weaker matches of a page of `limit`."""
         query, is_text = self.parse(text), False
-        found = self.ask(query, query.condition, query.least_score)
+        found = self.ask(query, query.condition)
         if query.excludes and not found and not self.ask(query, query.wider):
             plain = self.parse(text, is_text=True)
-            if found := self.ask(plain, plain.condition, plain.least_score):
+            if found := self.ask(plain, plain.condition):
                 query, is_text = plain, True
         known = self.ask(query, query.condition if found else query.wider)
         weaker = [pair for pair in known if pair not in found]
@@ -187,7 +187,7 @@ class Naive:
             ]
         return found, weaker
 
-    def ask(self, query, condition, least_score=0.0):
+    def ask(self, query, condition):
         of_all = self.sum_of_idf({word for name in query.names for word in words_of(name)}, query)
         of_names = [(name, self.sum_of_idf(words_of(name), query)) for name in query.names]
         found = []
@@ -201,6 +201,4 @@ class Naive:
                 of_sections = (self.score(number, name) * of * min(1.0, of / of_all) for name, of in of_names)
                 score += max(of_sections, default=0.0)
                 found.append((score * self.boost(document.row), document.row["url"]))
-        least = least_score * max((score for score, _ in found), default=0.0)
-        found = [pair for pair in found if pair[0] >= least]
         return sorted(found, key=lambda pair: (-round(pair[0], 9), pair[1]))

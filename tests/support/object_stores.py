@@ -8,7 +8,10 @@ import contextlib
 import hashlib
 import itertools
 import logging
+import random
+import socket
 import threading
+import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -32,6 +35,59 @@ class Store(NamedTuple):
     environment: dict[str, str]
     requests: Counter[str]  # by method; `LIST` apart from `GET`, and conditional ones as `PUT if`
     stop: Callable[[], None]
+    faults: "Faults"
+
+
+class Faults:
+    """What a store does wrong, to a share of the requests, from the same seed the same."""
+
+    KINDS = ("dropped", "lost", "error", "slow down", "cut", "delayed")
+
+    def __init__(self) -> None:
+        self._random, self._lock = random.Random(47), threading.Lock()
+        self.share = 0.0
+        self.kinds: tuple[str, ...] = self.KINDS
+        self.seen = Counter[tuple[str, str]]()  # (method, kind)
+
+    def draw(self, method: str) -> str:
+        """What is wrong with a request; empty if nothing is."""
+        with self._lock:
+            kind = self._random.choice(self.kinds) if self._random.random() < self.share else ""
+            if kind:
+                self.seen[method, kind] += 1
+            return kind
+
+    def answer(self, kind: str, app: "_App", environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        """The answer of a store with this fault."""
+        if kind == "delayed":
+            time.sleep(0.2)
+        if kind in ("error", "slow down"):
+            status, code = ("500 X", "InternalError") if kind == "error" else ("503 X", "SlowDown")
+            body = f"<Error><Code>{code}</Code></Error>".encode()
+            start(status, [("Content-Length", str(len(body)))])
+            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+            return [body]
+        if kind == "dropped":  # before the store has done anything
+            return self._close(environ)
+        if kind not in ("lost", "cut"):
+            return app(environ, start)
+        head: list[Any] = []
+        body = b"".join(app(environ, lambda *given: head.extend(given)))
+        if kind == "lost":  # done, but the answer does not arrive
+            return self._close(environ)
+        headers = [(name, value) for name, value in head[1] if name.lower() != "content-length"]
+        length = next((value for name, value in head[1] if name.lower() == "content-length"), str(len(body)))
+        start(head[0], [*headers, ("Content-Length", length)])
+        if environ["REQUEST_METHOD"] == "HEAD" or not body:
+            return [body]
+        return itertools.chain([body[: len(body) // 2]], self._close(environ))
+
+    @staticmethod
+    def _close(environ: dict[str, Any]) -> Iterator[bytes]:
+        with contextlib.suppress(OSError):
+            environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
+        raise ConnectionError  # nothing more is written
+        yield
 
 
 @contextlib.contextmanager
@@ -61,16 +117,16 @@ STORES = {"S3": s3_store, "GCS": gcs_store}
 
 
 @contextlib.contextmanager
-def _served(app: _App) -> Iterator[tuple[str, Counter[str], Callable[[], None]]]:
+def _served(app: _App) -> Iterator[tuple[str, Counter[str], Callable[[], None], Faults]]:
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    requests = Counter[str]()
+    requests, faults = Counter[str](), Faults()
 
     def counting(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         conditions = ("HTTP_IF_NONE_MATCH", "HTTP_IF_MATCH", "HTTP_X_GOOG_IF_GENERATION_MATCH")
         is_conditional = any(name in environ for name in conditions)
         kind = "LIST" if "list-type" in environ["QUERY_STRING"] else environ["REQUEST_METHOD"]
         requests[kind + (" if" if is_conditional else "")] += 1
-        return app(environ, start)
+        return faults.answer(faults.draw(kind), app, environ, start)
 
     server = make_server("127.0.0.1", 0, counting, threaded=True, request_handler=_Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -82,7 +138,7 @@ def _served(app: _App) -> Iterator[tuple[str, Counter[str], Callable[[], None]]]
         server.server_close()
 
     try:
-        yield f"http://127.0.0.1:{server.port}", requests, stop
+        yield f"http://127.0.0.1:{server.port}", requests, stop, faults
     finally:
         if thread.is_alive():
             stop()
@@ -151,7 +207,7 @@ class GoogleStorage:
 
     def _list(self, query: dict[str, str]) -> "_Answer":
         keys = sorted(key for key in self._objects if key.startswith(query.get("prefix", "")))
-        after = query.get("continuation-token", "")
+        after = max(query.get("continuation-token", ""), query.get("start-after", ""))
         page = [key for key in keys if key > after][:1000]
         entries = "".join(
             f"<Contents><Key>{escape(key)}</Key><Size>{len(self._objects[key].data)}</Size>"

@@ -101,7 +101,7 @@ def crawl_rounds(site: Mapping[str, Page], rounds: int, linked: Sequence[str] = 
     for round_ in range(1, rounds + 1):
         forms = {form for row in samples for form in unpack(row["forms"])}
         due = [Due(*(row.get(name) for name in Due._fields)) for row in frontier]
-        chosen = choose(due, _SETTINGS.limits.max_pages_per_host, Budgets(traps, forms, _ALLOWED).admit)
+        chosen = choose(due, _SETTINGS.limits.max_pages_per_host_per_round, Budgets(traps, forms, _ALLOWED).admit)
         if not chosen:
             break
         visits = [_visit(one, site, round_) for one in chosen]

@@ -1,8 +1,9 @@
 """The secret of a crawl: what samples are drawn with, so that no site can foresee which of its URLs are verified."""
 
+import hashlib
 import secrets
 
-from ..directory.crawl_dir import CrawlDir
+from ..directory.crawl_dir import CrawlDir, CrawlDirError
 from ..files import filesystem
 
 NAME = "secret"
@@ -19,4 +20,13 @@ def crawl_secret(crawl: CrawlDir) -> bytes:
     if not crawl.exists(NAME):
         path, text = crawl.path(NAME), secrets.token_hex(_BYTES)
         filesystem.store_of(path).write_new(path, text.encode(), mode=0o600)
-    return bytes.fromhex(crawl.read_text(NAME))
+    try:
+        return bytes.fromhex(crawl.read_text(NAME))
+    except ValueError as error:
+        raise CrawlDirError(f"{crawl.path(NAME)} is not the secret of this crawl; move it elsewhere") from error
+
+
+def name_key(crawl: CrawlDir) -> bytes:
+    """The key that names of exported files are made with: by the secret of the crawl, random if it has none."""
+    text = crawl.read_text(NAME).encode("utf-8", "replace") if crawl.exists(NAME) else secrets.token_bytes(_BYTES)
+    return hashlib.blake2b(text, person=b"names of files", digest_size=_BYTES).digest()

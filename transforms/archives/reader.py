@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ..http.content_coding import zstd
-from .sources import ZIP_ERRORS, Source, Trouble, open_source
+from .sources import Source, Trouble, open_source
 
 HEAD_BYTES = 64 << 10
 """The longest header of a record that is read."""
@@ -98,15 +98,6 @@ def read_records(source: Source) -> Iterator[Record | Trouble]:
     After damage it goes on at the next record that can be found: in a compressed file, at the next member that begins
     with one. OSError, or an error of a store, if the file itself cannot be read.
     """
-    try:
-        yield from _records(source)
-    except ZIP_ERRORS as error:
-        if not source.member:
-            raise
-        yield Trouble(source.name, 0, f"{error}; what follows in this file is left out")
-
-
-def _records(source: Source) -> Iterator[Record | Trouble]:
     with open_source(source) as file:
         if problem := _foreign(file):
             yield Trouble(source.name, 0, problem)
@@ -126,6 +117,8 @@ def _records(source: Source) -> Iterator[Record | Trouble]:
             place = last.offset if last else start
             following = _next_record(file, _end(file, last) if last else start + 1)
             if following is None and not problem:
+                if (place := _unread(file, start, last)) is not None:
+                    yield Trouble(source.name, place, "the file ends within a record: it was cut")
                 return
             problem = problem or "a record is not as long as it says"
             if following is None or damaged == _MOST_DAMAGED:
@@ -142,6 +135,33 @@ def _end(file: BinaryIO, record: Record) -> int:
     if not record.is_whole or not head.startswith(_PLAIN) or not (end := _HEAD_END.search(head)):
         return record.offset + 1
     return record.offset + end.end() + record.length
+
+
+def _unread(file: BinaryIO, start: int, last: Record | None) -> int | None:
+    """Where the part of a record begins that the reader has left at the end of a file; None if it has read all.
+
+    It ends without an error in a record that is cut in its head, or in a compressed one that is cut in its first bytes.
+    """
+    if last is None:
+        file.seek(start)
+        return start if file.read(_MEMBER).strip() else None
+    file.seek(last.offset)
+    if (head := file.read(len(_ZSTD))).startswith(_GZIP):
+        file.seek(last.offset)
+        member, at = zlib.decompressobj(zlib.MAX_WBITS | 16), last.offset
+        while not member.eof and (data := file.read(_CHUNK)):
+            while data and not member.eof:
+                member.decompress(data, _CHUNK)
+                data = member.unconsumed_tail
+        if not member.eof:
+            return at
+        at = file.tell() - len(member.unused_data)
+    elif head.startswith(_ZSTD):
+        return None
+    else:
+        at = _end(file, last)
+    file.seek(at)
+    return at if file.read(_CHUNK).strip() else None
 
 
 _HEAD_END = re.compile(rb"\r?\n\r?\n")

@@ -5,10 +5,12 @@ import hashlib
 import io
 import json
 import lzma
+import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 from ..files import filesystem
 
@@ -27,6 +29,8 @@ class Source(NamedTuple):
     member: str = ""  # its name in the WACZ file
     bytes: int = 0
     digest: str = ""  # as "sha256:…" in datapackage.json
+    start: int = 0  # of its bytes in the WACZ file, which are not compressed
+    crc: int = 0
 
     @property
     def name(self) -> str:
@@ -62,19 +66,48 @@ def _members(path: str, wacz: zipfile.ZipFile) -> tuple[list[Source], list[Troub
     """The archives in a WACZ file (Web Archive Collection Zipped 1.1.1, 5.2), with their digests."""
     digests, troubles = _digests(path, wacz)
     members = [info for info in wacz.infolist() if info.filename.startswith("archive/") and not info.is_dir()]
-    found = []
-    for info in members:
-        source = Source(path, info.filename, info.file_size, (digests or {}).get(info.filename, ""))
-        if info.compress_type != zipfile.ZIP_STORED:
-            problem = "it is compressed within the WACZ file: unpack that, and import this one"
-            troubles.append(Trouble(source.name, 0, problem))
+    times, found, end = Counter(info.filename for info in members), list[Source](), 0
+    for info in sorted(members, key=lambda info: info.header_offset):
+        source = Source(path, info.filename, info.file_size, (digests or {}).get(info.filename, ""), 0, info.CRC)
+        start, problem = _start(wacz, info)
+        if times[info.filename] > 1:
+            problem = "several members have this name: they are left out"
+        elif not problem and start < end:
+            problem = "it overlaps the member before it: the file is left out"
+        if problem:
+            troubles.append(Trouble(source.name, info.header_offset, problem))
             continue
         if digests is not None and not source.digest:
             troubles.append(Trouble(source.name, 0, "datapackage.json has no digest of it, so that none is checked"))
-        found.append(source)
+        found.append(source._replace(start=start))
+        end = start + source.bytes
     if not members:
         troubles.append(Trouble(path, 0, "it has no file in the folder archive/"))
     return found, troubles
+
+
+_ENCRYPTED = 1  # a flag of a member (APPNOTE.TXT 6.3.10, 4.4.4)
+_LOCAL_HEADER = struct.Struct("<4s22xHH")  # its magic, the lengths of the name and of extra fields (4.3.7)
+
+
+def _start(wacz: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[int, str]:
+    """Where the bytes of a member begin, and why they cannot be read as they are; empty if they can."""
+    if info.compress_type != zipfile.ZIP_STORED:
+        return 0, "it is compressed within the WACZ file: unpack that, and import this one"
+    if info.flag_bits & _ENCRYPTED:
+        return 0, "it is encrypted, a password required"
+    if info.compress_size != info.file_size:
+        return 0, "the directory of the WACZ file lies about its size"
+    assert wacz.fp
+    wacz.fp.seek(max(0, info.header_offset))
+    header = wacz.fp.read(_LOCAL_HEADER.size)
+    if len(header) < _LOCAL_HEADER.size or not header.startswith(b"PK\3\4"):
+        return 0, "Bad magic number for file header"
+    _, name, extra = _LOCAL_HEADER.unpack(header)
+    start = info.header_offset + _LOCAL_HEADER.size + name + extra
+    if start + info.file_size > wacz.fp.seek(0, io.SEEK_END):
+        return 0, "the directory of the WACZ file lies about its size"
+    return start, ""
 
 
 def _digests(path: str, wacz: zipfile.ZipFile) -> tuple[dict[str, str] | None, list[Trouble]]:
@@ -109,27 +142,47 @@ def _agrees(promised: str, found: str) -> bool:
 def open_source(source: Source) -> Iterator[BinaryIO]:
     """The bytes of a source, seekable."""
     with filesystem.open_file(source.path) as file:
-        if not source.member:
-            yield file
-            return
-        with zipfile.ZipFile(file) as wacz, wacz.open(source.member) as member:
-            yield member  # type: ignore[misc]  # a stream of bytes
+        yield cast(BinaryIO, _Part(file, source.start, source.bytes)) if source.member else file
+
+
+class _Part(io.RawIOBase):
+    """Some bytes of a file, as a file."""
+
+    def __init__(self, file: BinaryIO, start: int, size: int) -> None:
+        self._file, self._start, self._size, self._place = file, start, size, 0
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._place = max(0, offset + (0, self._place, self._size)[whence])
+        return self._place
+
+    def tell(self) -> int:
+        return self._place
+
+    def read(self, size: int = -1) -> bytes:
+        rest = max(0, self._size - self._place)
+        self._file.seek(self._start + self._place)
+        data = self._file.read(rest if size < 0 else min(size, rest))
+        self._place += len(data)
+        return data
 
 
 def digest_trouble(source: Source) -> Trouble | None:
-    """What is wrong if the bytes of a member are not those that its digest promises; reads all of them."""
-    if not source.digest:
+    """What is wrong if the bytes of a member are not those that its digest, or else its CRC, promises; reads them."""
+    if not source.member:
         return None
+    if not source.digest:
+        crc = 0
+        with open_source(source) as file:
+            while chunk := file.read(_CHUNK):
+                crc = zlib.crc32(chunk, crc)
+        return None if crc == source.crc else Trouble(source.name, 0, "Bad CRC-32: the file is left out")
     algorithm = source.digest.partition(":")[0]
     if algorithm not in hashlib.algorithms_guaranteed or not hashlib.new(algorithm).digest_size:
         return Trouble(source.name, 0, f"its digest {source.digest[:40]!r} cannot be checked: the file is left out")
     state = hashlib.new(algorithm)
-    try:
-        with open_source(source) as file:
-            while chunk := file.read(_CHUNK):
-                state.update(chunk)
-    except ZIP_ERRORS as error:
-        return Trouble(source.name, 0, f"it cannot be read: {error}")
+    with open_source(source) as file:
+        while chunk := file.read(_CHUNK):
+            state.update(chunk)
     if not _agrees(source.digest, state.hexdigest()):
         return Trouble(source.name, 0, "its digest is not the one in datapackage.json: the file is left out")
     return None

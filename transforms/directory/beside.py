@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from ..files import filesystem
 from .claims import REGISTERED, Claim, has_ended, new_token, read_owner, render_owner
 from .crawl_dir import CrawlDir
+from .own_files import is_own
 
 REGISTRATION = "attempts/beside-"
 """The prefix of the paths of registrations."""
@@ -38,7 +39,7 @@ def live_stems(crawl: CrawlDir, is_guarded: bool = False) -> list[str]:
     """
     stems = []
     with contextlib.nullcontext() if is_guarded else filesystem.guard(crawl.root):
-        for path in crawl.paths("attempts", "beside-*.json"):
+        for path in filter(is_own, crawl.paths("attempts", "beside-*.json")):
             owner = read_owner(crawl.root, path)
             if owner is None:
                 continue

@@ -57,7 +57,7 @@ def find_leftovers(crawl: CrawlDir, prefix: str) -> Leftovers:
     for name in fnmatch.filter(names, "*-piece-*.json"):
         try:
             piece = parse_report(crawl.read_text(f"attempts/{name}"))
-        except FileNotFoundError:  # another process has just committed it
+        except (FileNotFoundError, ValueError, TypeError):  # another process has just committed it; or it is damaged
             continue
         if all(_is_whole(crawl.root, file) for file in piece):
             files += piece

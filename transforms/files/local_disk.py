@@ -4,10 +4,13 @@ import contextlib
 import errno
 import os
 import shutil
+import stat
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
+from ..errors import CrawlDirError
 from .store import Space, Store, matcher
 
 try:
@@ -26,6 +29,9 @@ _NO_FOLDER_SYNC = {
     errno.EISDIR,
 }
 """Errors that mean that there is nothing to sync, or that the file system cannot sync folders."""
+
+_kept = Counter[str]()
+"""The folders that this process never makes anew (`Store.keep`)."""
 
 _GUARD_SECONDS = 30.0
 _GUARD_INTERVAL = 0.02
@@ -53,15 +59,27 @@ class LocalDisk(Store):
         return os.path.exists(path)
 
     def open(self, path: str) -> BinaryIO:
-        return open(path, "rb", buffering=0)  # a buffer would read more than is asked for
+        return open(path, "rb", buffering=0, opener=_open_regular)  # a buffer would read more than is asked for
 
     def create(self, path: str, mode: int = 0o666) -> BinaryIO:
         """As `Store.create`, without a buffer."""
         return open(path, "wb", buffering=0, opener=lambda name, flags: os.open(name, flags, mode))
 
+    def keep(self, folder: str) -> None:
+        if self.exists(folder):
+            _kept[folder] += 1
+
+    def release(self, folder: str) -> None:
+        if _kept[folder]:
+            _kept[folder] -= 1
+
     def make_folders(self, folder: str) -> None:
         missing = []
         while not self.exists(folder):
+            if _kept[folder] > 0:
+                raise CrawlDirError(
+                    f"{folder} was moved or removed during this command; run it again with its new place"
+                )
             missing.append(folder)
             folder = os.path.dirname(folder)
         for child in reversed(missing):
@@ -106,8 +124,8 @@ class LocalDisk(Store):
         os.link(source, target)
 
     def remove(self, path: str) -> None:
-        """Removes a file, or a folder with its contents."""
-        shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+        """Removes a file; never a folder, which may hold files of others."""
+        os.remove(path)
 
     def delete(self, paths: Iterable[str]) -> None:
         failed = None
@@ -154,8 +172,24 @@ class LocalDisk(Store):
         usage = shutil.disk_usage(folder)
         return Space(usage.free, usage.total)
 
+    def permissions(self, path: str) -> int:
+        try:
+            return stat.S_IMODE(os.stat(path).st_mode) & 0o666
+        except FileNotFoundError:
+            return 0o666
+
     def changed_at(self, path: str) -> int:
         return os.stat(path).st_mtime_ns
+
+
+def _open_regular(path: str, flags: int) -> int:
+    """A descriptor of a file; CrawlDirError for a pipe or a device, which has no end, or never begins."""
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # `open` itself refuses a folder
+        return descriptor
+    os.close(descriptor)
+    raise CrawlDirError(f"{path} is a pipe or a device, and must be a file; rename or remove it")
 
 
 def _lock(descriptor: int, folder: str) -> None:

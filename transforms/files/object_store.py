@@ -9,10 +9,11 @@ import contextlib
 import functools
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 from ..errors import CrawlDirError, StoreError
 from .object_file import open_object
@@ -34,6 +35,11 @@ _RETRIES = {
     "backoff": {"init_backoff": timedelta(seconds=0.1), "max_backoff": timedelta(seconds=5), "base": 3},
 }
 """A store that does not answer is asked again ten times, at growing random intervals: for 5 to 30 seconds."""
+_PAUSES_S = (0.1, 0.3, 0.9, 2.7, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0)
+"""Between tries of what obstore does not repeat: a request whose answer breaks off."""
+_BROKEN_OFF = re.compile(r"response body|invalid \w+ response|end of file|connection closed", re.IGNORECASE)
+
+_T = TypeVar("_T")
 
 
 def is_object(path: str) -> bool:
@@ -70,7 +76,7 @@ class ObjectStore(Store):
         at = _place(path)
         try:
             with _naming(path, "read"):
-                _obstore().head(at.store, at.key)
+                _again(lambda: _obstore().head(at.store, at.key))
         except FileNotFoundError:
             return False
         return True
@@ -83,8 +89,8 @@ class ObjectStore(Store):
         """The contents of an object and their version, in one request."""
         at = _place(path)
         with _naming(path, "read"):
-            found = _obstore().get(at.store, at.key)
-            return bytes(found.bytes()), _tag(found.meta)
+            data, meta = _again(lambda: _get(at))
+            return data, _tag(meta)
 
     def read_all(self, paths: list[str]) -> list[bytes]:
         """The contents of small objects, requested in parallel."""
@@ -101,7 +107,8 @@ class ObjectStore(Store):
     def rename(self, source: str, target: str) -> None:
         at = _place(source)
         with _naming(target, "write"):
-            _obstore().rename(at.store, at.key, _place(target).key)
+            _again(lambda: _obstore().copy(at.store, at.key, _place(target).key))
+        self.delete([source])
 
     def write_whole(self, path: str, data: bytes) -> None:
         with self.sink(path) as file:
@@ -143,10 +150,9 @@ class ObjectStore(Store):
         at, wanted = _place(folder), matcher(pattern)
         start = len(at.key) + 1 if at.key else 0
         with _naming(folder, "read"):
-            for batch in _obstore().list(at.store, at.key or None):
-                for entry in batch:
-                    if wanted.fullmatch(relative := entry["path"][start:]):
-                        yield self.join(folder, relative)
+            for path in _paths(at):
+                if wanted.fullmatch(relative := path[start:]):
+                    yield self.join(folder, relative)
 
 
 def read_range(path: str, start: int, end: int) -> tuple[bytes, int]:
@@ -155,18 +161,55 @@ def read_range(path: str, start: int, end: int) -> tuple[bytes, int]:
     wanted = {"suffix": -start} if start < 0 else (start, end)
     try:
         with _naming(path, "read"):
-            found = _obstore().get(at.store, at.key, options={"range": wanted})
-            return bytes(found.bytes()), int(found.meta["size"])
+            data, meta = _again(lambda: _get(at, {"range": wanted}))
+            return data, int(meta["size"])
     except StoreError as error:
         with contextlib.suppress(FileNotFoundError), _naming(path, "read"):
-            if _obstore().head(at.store, at.key)["size"] == 0:
+            if _again(lambda: _obstore().head(at.store, at.key))["size"] == 0:
                 return b"", 0  # no part of an empty object can be requested
         raise error
 
 
 def _delete(bucket: str, keys: list[str]) -> None:
     with _naming(bucket, "write"):
-        _obstore().delete(_place(bucket).store, keys)
+        _again(lambda: _obstore().delete(_place(bucket).store, keys))
+
+
+def _get(at: "_Place", options: Any = None) -> tuple[bytes, Mapping[str, Any]]:
+    found = _obstore().get(at.store, at.key, options=options)
+    return bytes(found.bytes()), found.meta
+
+
+def _paths(at: "_Place") -> Iterator[str]:
+    """The objects below a key. Where a listing breaks off, the next one goes on from there."""
+    last, tries = None, 0
+    while True:
+        try:
+            for batch in _obstore().list(at.store, at.key or None, offset=last):
+                yield from (entry["path"] for entry in batch)
+                last, tries = batch[-1]["path"], 0
+            return
+        except Exception as error:
+            if not _breaks_off(error) or tries == len(_PAUSES_S):
+                raise
+        time.sleep(_PAUSES_S[tries])
+        tries += 1
+
+
+def _again(ask: Callable[[], _T]) -> _T:
+    """The answer to a request that may be repeated, and is where the answer breaks off."""
+    for pause_s in _PAUSES_S:
+        try:
+            return ask()
+        except Exception as error:
+            if not _breaks_off(error):
+                raise
+        time.sleep(pause_s)
+    return ask()
+
+
+def _breaks_off(error: Exception) -> bool:
+    return type(error).__name__ == "GenericError" and bool(_BROKEN_OFF.search(str(error)))
 
 
 class _Upload:

@@ -86,6 +86,14 @@ class Store(Protocol):
     def create(self, path: str, mode: int = 0o666) -> BinaryIO:
         """An empty file for writing, which replaces an existing one, in a folder that exists; `mode` as of os.open."""
 
+    def keep(self, folder: str) -> None:
+        """Do not make this folder anew in this process until `release`: CrawlDirError once it was moved."""
+        return
+
+    def release(self, folder: str) -> None:
+        """End `keep`."""
+        return
+
     def make_folders(self, folder: str) -> None:
         """Makes the missing ones of a folder and its parents, durably, where there are folders."""
         return
@@ -120,7 +128,7 @@ class Store(Protocol):
         return {}
 
     def delete(self, paths: Iterable[str]) -> None:
-        """Removes files, and local folders with their contents. OSError if one remains; the others are removed.
+        """Removes files, never folders. OSError if one remains; the others are removed.
 
         A missing file is an OSError, too; not on object stores.
         """
@@ -136,6 +144,10 @@ class Store(Protocol):
         """The space of a disk that may become full; None for a store that does not."""
         return None
 
+    def permissions(self, path: str) -> int:
+        """Those of a file on a local disk; elsewhere, and for one that is missing, those of new files (os.open)."""
+        return 0o666
+
     def changed_at(self, path: str) -> int | None:
         """When a file was changed, in POSIX nanoseconds; None if that costs a request."""
         return None
@@ -147,9 +159,9 @@ class Store(Protocol):
             return Sink(path, self.create(path, mode), self.sync, self.discard, durable)
 
     def write_whole(self, path: str, data: bytes) -> None:
-        """Writes a file atomically and durably."""
+        """Writes a file atomically and durably; a file that it replaces keeps who may read it, on a local disk."""
         with naming(path):
-            with self._draft(path, data) as draft:
+            with self._draft(path, data, self.permissions(path)) as draft:
                 self.rename(draft, path)
             self.sync_folder(self.split(path)[0])
 

@@ -1,7 +1,7 @@
 """Which waiting URLs are not requested: those that are blocked, and those that the settings of now exclude."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -74,7 +74,16 @@ class Excluded:
 class NotRequested:
     """Removes the waiting URLs that are not requested from batches of them, and counts them."""
 
-    def __init__(self, blocks: Blocks, excluded: Excluded | None, only_external: bool = False) -> None:
+    def __init__(
+        self,
+        blocks: Blocks,
+        excluded: Excluded | None,
+        only_external: bool = False,
+        full_hosts: Collection[str] = (),
+    ) -> None:
+        """`full_hosts`: those that had all visits that the whole crawl may make to one."""
+        self._full = pa.array(sorted(full_hosts), pa.string())
+        self.full = 0  # URLs of these hosts
         self._blocks, self._excluded, self._only_external = blocks, excluded, only_external
         self.blocked = 0
         self.excluded = 0  # and not blocked
@@ -88,6 +97,10 @@ class NotRequested:
     def without(self, rows: pa.Table) -> pa.Table:
         """The rows that may be requested, or those of external targets alone."""
         found = rows.filter(pc.equal(rows["kind"], EXTERNAL)) if self._only_external else rows
+        if len(self._full):
+            before = found.num_rows
+            found = found.filter(pc.invert(pc.is_in(found["host"], self._full)))
+            self.full += before - found.num_rows
         rows = found
         if self._blocks:
             found = found.filter(pc.invert(self._blocks.mask(found["url"])))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import apache_beam as beam
 import pyarrow as pa
@@ -15,7 +15,7 @@ from ..settings import Recrawl, Sitemaps
 from ..tables.batches import Batch, from_ipc, split
 from ..tables.newest import newest
 from ..tables.schemas import TIME, URLS
-from ..tables.sitemap_terms import EXTERNAL
+from ..tables.sitemap_terms import EXTERNAL, SITEMAP
 from ..tables.table_files import TableFile, conform, open_parquet, statistics
 from .files import write_frontier
 from .revisit_plan import STATES_BY_KIND
@@ -65,12 +65,31 @@ class DueCriteria(NamedTuple):
         return seen.min <= self.sitemaps or bool(changed and changed.has_min_max and changed.max > seen.min)
 
 
-def count_due(root: str, paths: Iterable[str], criteria: DueCriteria) -> int:
+class Everything(NamedTuple):
+    """The criterion by which all visited pages, sitemaps and external targets are due, also failed ones."""
+
+    def mask(self, rows: pa.Table) -> pa.ChunkedArray:
+        """Whether each of some URLs is due, given their newest rows of urls."""
+        is_asked = pc.is_in(rows["kind"], pa.array([None, EXTERNAL, SITEMAP], pa.string()))
+        return pc.and_(is_asked, pc.is_in(rows["state"], pa.array(_VISITED, pa.string())))
+
+    def may_hold(self, seen: pq.Statistics | None, changed: pq.Statistics | None) -> bool:
+        """Whether a row group can contain due rows."""
+        return True
+
+
+_VISITED = ("fetched", "redirected", "gone", "failed", "denied")
+
+
+AgeCriteria: TypeAlias = DueCriteria | Everything
+
+
+def count_due(root: str, paths: Iterable[str], criteria: "AgeCriteria") -> int:
     """The number of due rows in urls files: an upper bound, since a newer row of the same URL may not be due."""
     return sum(len(keys) for path in paths for keys in _due_keys(root, path, criteria))
 
 
-def _due_keys(root: str, path: str, criteria: DueCriteria) -> Iterator[pa.Table]:
+def _due_keys(root: str, path: str, criteria: "AgeCriteria") -> Iterator[pa.Table]:
     """The keys of due rows, by row group; skips row groups that contain none by their statistics."""
     with open_parquet(root, path) as file:
         for group in range(file.num_row_groups):
@@ -79,7 +98,7 @@ def _due_keys(root: str, path: str, criteria: DueCriteria) -> Iterator[pa.Table]
                 yield rows.select(["url_key", "host"]).filter(criteria.mask(rows))
 
 
-def read_due_keys(path: str, root: str, criteria: DueCriteria, count: int) -> Iterator[Batch]:
+def read_due_keys(path: str, root: str, criteria: "AgeCriteria", count: int) -> Iterator[Batch]:
     """The keys of the due rows of a urls file, by partition."""
     for keys in _due_keys(root, path, criteria):
         yield from split(keys, "url_key", count)

@@ -43,7 +43,9 @@ _CARRIERS: tuple[tuple[IPv6Network, int], ...] = (
     (IPv6Network("::/96"), 0),  # compatible, deprecated
     (IPv6Network("64:ff9b::/96"), 0),  # NAT64
     (IPv6Network("2002::/16"), 80),  # 6to4
+    (IPv6Network("2001::/32"), 64),  # Teredo: its server
 )
+_TRANSLATED = [network for network, _ in _CARRIERS]
 _TEREDO = IPv6Network("2001::/32")
 _IETF_PROTOCOLS = IPv6Network("2001::/23")
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
@@ -165,19 +167,28 @@ def _special(address: Address, allowed: Sequence[Network]) -> str | None:
         if address in network:
             return name
     if isinstance(address, IPv6Address):
-        if carried := _carried(address):
-            return next(filter(None, (_special(inner, allowed) for inner in carried)), None)
-        if address in _IETF_PROTOCOLS or address not in _GLOBAL_UNICAST:
+        for inner in _carried(address):
+            if reason := _special(inner, allowed):
+                return reason
+        is_special = address in _IETF_PROTOCOLS or address not in _GLOBAL_UNICAST
+        if is_special and not any(address in network for network in _TRANSLATED):
             return "reserved"
     return None
 
 
 def _carried(address: IPv6Address) -> list[IPv4Address]:
-    """The IPv4 addresses that are embedded in an IPv6 address."""
+    """The IPv4 addresses that are embedded in an IPv6 address.
+
+    An operator's own prefixes (6rd, NAT64 and MAP: RFCs 5969, 6052, 7597) cannot be told from other addresses.
+    """
     bits = int(address)
-    if address in _TEREDO:  # the server's, and the client's with inverted bits (RFC 4380 section 4)
-        return [IPv4Address(bits >> 64 & 0xFFFFFFFF), IPv4Address(~bits & 0xFFFFFFFF)]
-    return [IPv4Address(bits >> shift & 0xFFFFFFFF) for network, shift in _CARRIERS if address in network]
+    shifts = [shift for network, shift in _CARRIERS if address in network]
+    if bits >> 32 & 0xFCFFFFFF == 0x5EFE:  # ISATAP below any prefix, with or without the bits u and g (RFC 5214, 6.1)
+        shifts.append(0)
+    carried = [IPv4Address(bits >> shift & 0xFFFFFFFF) for shift in shifts]
+    if address in _TEREDO:  # the client's, with inverted bits (RFC 4380 section 4)
+        carried.append(IPv4Address(~bits & 0xFFFFFFFF))
+    return carried
 
 
 def _unbracketed(host: str) -> str:

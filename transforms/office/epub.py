@@ -67,11 +67,11 @@ def _check_encryption(root: Any, chapters: set[str]) -> None:
 
 
 def _read_chapter(data: bytes, content: Content) -> None:
-    root = html_tree.parse(charsets.decode(data, None, True)[0]).root
-    for element in root.iter("a"):
-        reference = element.get("href") or ""
+    root = html_tree.parse(charsets.decode(data, None, True)[0], html_tree.XHTML).root
+    for element in root.iter_elements("a"):
+        reference = element.attr("href") or ""
         if reference.startswith(_WEB):
-            content.link(reference, "".join(element.itertext()))
+            content.link(reference, element.text)
     found = main_text.main_text(root)
     headings = set(found.headings)
     for line in found.text.splitlines():

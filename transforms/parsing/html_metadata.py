@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from .. import urls
 from .dates import json_ld_dates, parse_date
-from .html_tree import Elements
+from .html_tree import Elements, is_html
 from .main_text import collapse
 
 MAX_FACT = 2_000
@@ -67,7 +67,7 @@ def meta(elements: Elements) -> Meta:
     tags: list[tuple[str, str]] = []
     language = ""
     for element in elements.describing["meta"][:_MAX_TAGS]:
-        get = element.get
+        get = element.attr
         if content := get("content"):
             if name := get("name") or get("property") or get("itemprop"):
                 tags.append((name.strip().lower(), collapse(content)[:MAX_FACT]))
@@ -82,8 +82,7 @@ def title(elements: Elements, tags: Meta) -> str:
     Title elements within SVG images are ignored.
     """
     for element in elements.describing["title"][:_MAX_TITLES]:
-        text = collapse(element.text or "")[:MAX_FACT]
-        if text and next(element.iterancestors("svg"), None) is None:
+        if is_html(element) and (text := collapse(element.text)[:MAX_FACT]):
             return text
     return tags.first(*_TITLES)
 
@@ -109,12 +108,12 @@ def published_at(elements: Elements, tags: Meta) -> datetime | None:
 def _stated_dates(elements: Elements, tags: Meta) -> Iterator[str]:
     yield from tags.contents(_DATE_NAMES)
     scripts = elements.describing["script"]
-    is_json_ld = [(script.get("type") or "").partition(";")[0].strip().lower() == _JSON_LD for script in scripts]
-    yield from json_ld_dates(script.text or "" for script in itertools.compress(scripts, is_json_ld))
+    is_json_ld = [(script.attr("type") or "").partition(";")[0].strip().lower() == _JSON_LD for script in scripts]
+    yield from json_ld_dates(script.text for script in itertools.compress(scripts, is_json_ld))
     times = set()
     for element in elements.describing["time"][:_MAX_TIMES]:
-        get = element.get
-        when = get("datetime") or element.text or ""
+        get = element.attr
+        when = get("datetime") or element.text
         times.add(when)
         is_publication = get("pubdate") is not None or (get("itemprop") or "").lower() == "datepublished"
         if is_publication or not _PUBLISHED_CLASSES.isdisjoint((get("class") or "").lower().split()):
@@ -126,7 +125,7 @@ def _stated_dates(elements: Elements, tags: Meta) -> Iterator[str]:
 def canonical_url(elements: Elements, base: str, charset: str = "utf-8") -> str | None:
     """The canonical form of the first usable `<link rel=canonical>`; None if there is none."""
     for element in elements.describing["link"]:
-        is_canonical = "canonical" in (element.get("rel") or "").lower().split()
-        if is_canonical and (url := urls.canonicalize(element.get("href") or "", base, charset)):
+        is_canonical = "canonical" in (element.attr("rel") or "").lower().split()
+        if is_canonical and (url := urls.canonicalize(element.attr("href") or "", base, charset)):
             return url
     return None

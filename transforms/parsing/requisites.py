@@ -5,7 +5,9 @@ A page is parsed a second time, because few crawls want its requisites, and no o
 
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from turbohtml import Element
 
 from .. import urls
 from ..http import media_types
@@ -32,8 +34,9 @@ class Requisite(NamedTuple):
 
 def of_page(body: bytes, url: str, content_type: str | None) -> list[Requisite]:
     """The requisites of an HTML page at a canonical URL, each once: stylesheets first, then in document order."""
-    text, charset = charsets.decode(body[:MAX_MARKUP], media_types.parse(content_type)[1], True)
-    root = html_tree.parse(text).root
+    media_type, declared = media_types.parse(content_type)
+    text, charset = charsets.decode(body[:MAX_MARKUP], declared, True)
+    root = html_tree.parse(text, media_type).root
     base = html_links.base_url(html_tree.elements(root), url)
     return sorted(_requisites(_of_elements(root), url, base, charset), key=lambda found: not found.is_stylesheet)
 
@@ -58,10 +61,10 @@ def _requisites(references: Iterable[tuple[str, bool]], url: str, base: str, cha
     return [Requisite(*item) for item in found.items()]
 
 
-def _of_elements(root: Any) -> Iterator[tuple[str, bool]]:
+def _of_elements(root: Element) -> Iterator[tuple[str, bool]]:
     """(reference as written, whether to a stylesheet) in document order."""
-    for element in root.iter():
-        get, tag = element.get, element.tag
+    for element in root.iter_elements():
+        get, tag = element.attr, element.tag
         if tag == "link":
             relations = set((get("rel") or "").lower().split())
             if relations & _RELATIONS:

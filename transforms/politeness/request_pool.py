@@ -76,6 +76,10 @@ class RequestPool:
     def __len__(self) -> int:
         return len(self._running)
 
+    def under_way(self) -> dict[str, float]:
+        """Return the start of each request under way, by shared queue."""
+        return {name: running.since for name, running in self._running.items()}
+
     def has_room(self) -> bool:
         """Return whether a thread is free: a request's time runs from its start, so none is queued for a thread.
 

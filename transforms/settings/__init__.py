@@ -20,7 +20,17 @@ from .sections import (
     Traps,
     Watch,
 )
-from .toml_file import all_values, changed_values, override, parse, render, settings_digest, without_secrets
+from .toml_file import (
+    all_values,
+    assignment,
+    changed_values,
+    override,
+    parse,
+    renamed,
+    render,
+    settings_digest,
+    without_secrets,
+)
 from .validate import SettingsError
 from .values import credentials, downloader, header, pin
 
@@ -46,6 +56,7 @@ __all__ = [
     "Traps",
     "Watch",
     "all_values",
+    "assignment",
     "changed_values",
     "credentials",
     "downloader",
@@ -53,6 +64,7 @@ __all__ = [
     "override",
     "parse",
     "pin",
+    "renamed",
     "render",
     "settings_digest",
     "without_secrets",

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from .checks import each, regular_expression, url_pattern
+from .checks import each, port, regular_expression, url_pattern
 from .fields import setting
 
 
@@ -25,6 +25,11 @@ class Scope:
         [], "Regular expressions. A URL that one of them matches is not crawled.", check=each(regular_expression)
     )
     deny_hosts: list[str] = setting([], "Hosts that are never requested, together with all their subdomains.")
+    ports: list[str] = setting(
+        ["8000", "8008", "8080", "8081", "8443", "8888"],
+        "Ports of a host name that links may lead to, besides 80, 443, those of the seeds and loopback addresses.",
+        check=each(port),
+    )
     max_url_length: int = setting(1024, "Maximum length of a URL, in characters.", positive=True)
     path_depth: int = setting(20, "Maximum number of segments in a path.", positive=True)
     parameters: int = setting(16, "Maximum number of parameters in a query.", positive=True)
@@ -45,7 +50,10 @@ class Limits:
 
     max_pages: int = setting(0, "Maximum number of visits in the whole crawl. 0: no limit.")
     max_pages_per_round: int = setting(0, "Maximum number of visits per round. 0: no limit. The rest waits.")
-    max_pages_per_host: int = setting(
+    max_pages_per_host_total: int = setting(
+        0, "Maximum number of visits to a host in the whole crawl. 0: no limit. The rest waits."
+    )
+    max_pages_per_host_per_round: int = setting(
         10_000, "Maximum number of visits to a host per round. The rest waits.", positive=True
     )
     max_seconds_per_host: float = setting(0.0, "Maximum time for a host per round, in seconds. 0: the whole round.")

@@ -9,11 +9,27 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .fields import default_of
+from .fields import default_of, kind_of
 from .page_rules import faults
 from .sections import RULES, SECTIONS, Settings
 from .toml_values import shown, to_toml
 from .validate import SettingsError, problem
+
+RENAMED = {"limits.max_pages_per_host": "limits.max_pages_per_host_per_round"}
+"""The keys of earlier versions, which are read as before, each with its key of now."""
+
+_NEAR = {"limits.max_pages_per_host": "; limits.max_pages_per_host_total bounds the whole crawl (--max-pages-per-host)"}
+
+
+def renamed(text: str) -> list[str]:
+    """One line for each key of an earlier version in the text of a `crawl.toml`; none if it cannot be parsed."""
+    try:
+        tables = tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    parts = {key: key.partition(".")[::2] for key in RENAMED}
+    old = [key for key, (table, name) in parts.items() if name in dict(tables.get(table) or {})]
+    return [f"crawl.toml: {key} is called {RENAMED[key]} now, and read as such{_NEAR.get(key, '')}" for key in old]
 
 
 def parse(text: str, name: str = "crawl.toml") -> Settings:
@@ -35,14 +51,15 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
             known = ", ".join([*(f"[{name}]" for name in SECTIONS), *(f"[[{name}]]" for name in RULES)])
             raise SettingsError(f"{name}, line {_line(text, '', table)}: unknown table or key {table}; known: {known}")
         fields = {f.name: f for f in dataclasses.fields(part.type)}  # type: ignore[arg-type]
-        for key, value in values.items():
+        given = {RENAMED.get(f"{table}.{key}", f".{key}").partition(".")[2]: value for key, value in values.items()}
+        for key, value in given.items():
             where = f"{name}, line {_line(text, table, key)}: {table}.{key}"
             if key not in fields:
                 raise SettingsError(f"{where}: unknown key; {_hint(table, key, fields)}")
             where += f" = {shown(fields[key], value)}"
             if found := problem(fields[key], value):
                 raise SettingsError(f"{where}: {found}")
-        parts[table] = part.type(**values)  # type: ignore[operator]
+        parts[table] = part.type(**given)  # type: ignore[operator]
     return Settings(**parts)
 
 
@@ -54,7 +71,8 @@ def override(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     SettingsError if there is no such key, or it cannot have the value.
     """
     tables = {f.name: [field.name for field in dataclasses.fields(f.type)] for f in SECTIONS.values()}  # type: ignore[arg-type]
-    for key, value in changes.items():
+    for given, value in changes.items():
+        key = RENAMED.get(given, given)
         if key in RULES:
             for fault in faults(RULES[key], value):
                 raise SettingsError(f"rule {fault.number} of {key}: {fault.text}")
@@ -72,6 +90,28 @@ def override(settings: Settings, changes: Mapping[str, Any]) -> Settings:
             settings, **{part: dataclasses.replace(getattr(settings, part), **{name: value})}
         )
     return settings
+
+
+def assignment(text: str) -> tuple[str, Any]:
+    """The dotted key and the value in `KEY=VALUE`: a value of TOML, a string without quotes, or words of a list.
+
+    >>> assignment("politeness.delay=0.5"), assignment("scope.mode=any"), assignment("scope.deny_hosts=a.test,b.test")
+    (('politeness.delay', 0.5), ('scope.mode', 'any'), ('scope.deny_hosts', ['a.test', 'b.test']))
+    """
+    key, equals, value = (part.strip() for part in text.partition("="))
+    if not (equals and key):
+        raise SettingsError(f"{text}: give KEY=VALUE, such as politeness.backoff=5")
+    field = next((f for f in _fields_of(key.partition(".")[0]) if f.name == key.partition(".")[2]), None)
+    kind = kind_of(field)[0] if field else None
+    try:
+        return key, tomllib.loads(f"x = {value}")["x"]
+    except ValueError:
+        return key, [word.strip() for word in value.split(",")] if kind == list[str] else value
+
+
+def _fields_of(table: str) -> tuple[dataclasses.Field, ...]:
+    part = SECTIONS.get(table)
+    return dataclasses.fields(part.type) if part else ()  # type: ignore[arg-type]
 
 
 def render(settings: Settings) -> str:

@@ -12,6 +12,8 @@ from .fields import kind_of
 class SettingsError(BeamtrawlError, ValueError):
     """An invalid setting; the message names the key, the value and, for a file, the line."""
 
+    is_usage = True
+
 
 _LONGEST, _MOST = 10**9, 10**12  # seconds that clocks and sockets accept; the maximum of any count
 

@@ -28,6 +28,7 @@ _FETCHABLE = re.compile(
     r"https?://(?:(?![^/:]{254})(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}|\[[0-9a-f:]+\])(?::[1-9][0-9]*)?"
     r"/[A-Za-z0-9\-._~!$&'()*+,;=:@/?%]*"
 )
+_PORT = re.compile(r":[0-9]*$")
 _IPV4 = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
 # A path whose segments no rule changes, after `../`. Possessive, so that it takes linear time.
 _PLAIN_PATH = re.compile(
@@ -166,8 +167,17 @@ def neatness(url: str) -> tuple[int, str]:
 
 
 def host(url: str) -> str:
-    """The host of a canonical URL, with `:port` unless it is the scheme's default: the politeness key."""
+    """The host of a canonical URL, with `:port` unless it is the scheme's default."""
     return url.split("/", 3)[2]
+
+
+def host_name(host: str) -> str:
+    """A host without its port: the key of a politeness queue.
+
+    >>> host_name("a.org:8080"), host_name("[::1]:80"), host_name("[::1]")
+    ('a.org', '[::1]', '[::1]')
+    """
+    return _PORT.sub("", host) if ":" in host else host
 
 
 def origin(url: str) -> str:
@@ -182,7 +192,7 @@ def domain(host: str) -> str:
     >>> domain("www.Example.co.uk:8080"), domain("127.0.0.1:80"), domain("localhost")
     ('example.co.uk', '127.0.0.1', 'localhost')
     """
-    name = re.sub(r":[0-9]*$", "", host.lower())
+    name = host_name(host.lower())
     if name.startswith("[") or _IPV4.fullmatch(name):
         return name
     return _public_suffixes().privatesuffix(name) or name

@@ -5,7 +5,9 @@ import json
 import math
 import threading
 import time
-from typing import Any, NamedTuple
+from collections import deque
+from collections.abc import Callable
+from typing import Any
 
 from apache_beam.metrics import Metrics
 
@@ -15,37 +17,52 @@ from ..directory.crawl_dir import CrawlDir
 from ..errors import CrawlDirError
 from ..files import filesystem
 from ..http.reply import Reply
-from ..outcomes import Outcome
+from ..outcomes import Outcome, count_requests
+from .reports import Census, Failure, Requests
 
-
-class Census(NamedTuple):
-    """The queues of a bundle at one moment."""
-
-    hosts: int = 0  # with URLs to visit, those with a request under way included
-    backing_off: int = 0  # of these, hosts that are not requested yet because they failed or asked for a longer wait
-    urls: int = 0  # in all queues
-    seconds: float = 0.0  # until the longest queue is empty, at the current delays
-    ends_in: float = math.inf  # seconds until the round ends, whatever is left
+_NO_FAILURES = frozenset(
+    {
+        Outcome.FETCHED,
+        Outcome.NOT_MODIFIED,
+        Outcome.REDIRECTED,
+        Outcome.GONE,  # so many that others would not be seen
+        Outcome.DENIED_ROBOTS,
+        Outcome.DEFERRED,
+    }
+)
+_FAILURES = 10  # that are kept
+_URL_CHARACTERS, _ERROR_CHARACTERS = 300, 200
 
 
 class Report:
     """Counts visits; for use in the bundle's own thread, as Beam loses counters of any other."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock  # POSIX time
         self._outcomes: dict[str, int] = {}
         self._bytes = 0
         self._counters: dict[Outcome, Any] = {}
+        self._failures: deque[Failure] = deque(maxlen=_FAILURES)
+        self._requests = Requests()
 
-    def count(self, end: Outcome, reply: Reply) -> None:
+    def count(self, end: Outcome, reply: Reply, url: str) -> None:
         if end not in self._counters:
             self._counters[end] = Metrics.counter("visits", end.value)
         self._counters[end].inc()
         self._outcomes[end.value] = self._outcomes.get(end.value, 0) + 1
         self._bytes += len(reply.body)
+        if end not in _NO_FAILURES:
+            error = reply.error or (f"status {reply.status}" if reply.status else "")
+            self._failures.append(
+                Failure(round(self._clock(), 3), url[:_URL_CHARACTERS], end.value, error[:_ERROR_CHARACTERS])
+            )
 
     def snapshot(self, active: int, census: Census) -> dict[str, Any]:
         """Return a report: outcomes and bytes so far, hosts with a request under way, and the queues."""
+        now = self._clock()
+        self._requests.note(now, count_requests(self._outcomes))
         return {
+            "at": round(now, 3),
             "outcomes": dict(self._outcomes),
             "bytes": self._bytes,
             "active": active,
@@ -54,6 +71,12 @@ class Report:
             "queued": census.urls,
             "longest_queue_s": round(census.seconds, 1),
             "ends_in_s": round(census.ends_in, 1) if math.isfinite(census.ends_in) else None,
+            "requests": self._requests.to_dict(),
+            "queues": [
+                queue._replace(delay_s=round(queue.delay_s, 1), seconds=round(queue.seconds, 1))._asdict()
+                for queue in census.longest
+            ],
+            "failures": [failure._asdict() for failure in self._failures],
         }
 
 

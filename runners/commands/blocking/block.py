@@ -23,7 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--reason", default="", metavar="TEXT", help="who asked for it, and why; for `blocks`")
     parser.add_argument("--forget", action="store_true", help="the next `compact` removes what is stored of its pages")
-    parser.epilog = "Example: beamtrawl block ./mycrawl '*.example.org' --reason 'mail of 3 May'"
 
 
 def run(arguments: argparse.Namespace) -> None:

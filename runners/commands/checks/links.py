@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the findings; 3 if a rule of --fail-on has some, else 0."""
+    """Print the findings; 3 if a rule of --fail-on has some, or no page was checked, else 0."""
     from ....transforms.sql import QueryError  # noqa: PLC0415 - both import DuckDB, which other checks do without
     from ...site_checks.check import check_site  # noqa: PLC0415
 
@@ -67,11 +67,14 @@ def run(arguments: argparse.Namespace) -> int:
                 checked, None if arguments.rule else _SHOWN, sys.stdout
             )
             failed = any(count.findings for count in checked.counts() if count.rule.name in arguments.fail_on)
+            is_empty = not checked.pages
     except PluginError as error:
         raise Usage(str(error)) from error
     except QueryError as error:
         raise Failure(str(error)) from error
-    return FOUND if failed else 0
+    if is_empty:
+        print("beamtrawl: no page was checked: the crawl has none; beamtrawl status says why", file=sys.stderr)
+    return FOUND if failed or is_empty else 0
 
 
 def _rules(text: str) -> list[str]:

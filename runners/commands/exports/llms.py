@@ -7,12 +7,13 @@ from urllib.parse import urlsplit
 
 from ....transforms.directory.crawl_dir import CrawlDir, Manifest
 from ....transforms.directory.crawl_settings import stored_settings
+from ....transforms.http import media_types
 from ....transforms.http.request_headers import Identity
 from ....transforms.parsing.page_rules import page_rules
 from ....transforms.sql import QueryError, query_batches
 from ...exports.bodies import stored_pages
 from ...exports.chunks import CHUNK_REASONS
-from ...exports.llms import Entry, full_page, llms_lines
+from ...exports.llms import Entry, ends, full_page, llms_lines
 from ...exports.markdown import render
 from ...exports.output import Drafts, whole_folder
 from ...exports.selection import Rights, Selected, query
@@ -74,7 +75,10 @@ def _write_full(crawl: CrawlDir, manifests: Sequence[Manifest], entries: Sequenc
     with tempfile.TemporaryFile() as draft, out.create("llms-full.txt") as sink:
         for stored in stored_pages(crawl, manifests):
             if entry := wanted.get(stored.document["url"]):
-                text = full_page(entry, render(stored, rules, nosnippet=False).text).encode("utf-8", "replace")
+                markdown = render(stored, rules, nosnippet=False).text
+                if stored.document["media_type"] in media_types.MARKDOWN and not ends(markdown):
+                    markdown = render(stored._replace(body=None), rules, nosnippet=False).text
+                text = full_page(entry, markdown).encode("utf-8", "replace")
                 places[entry.url] = (draft.tell(), len(text))
                 draft.write(text)
         for entry in sorted(entries, key=lambda entry: entry.place):

@@ -3,6 +3,7 @@
 import argparse
 import functools
 
+from ....transforms.aliases.secret import name_key
 from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
@@ -48,7 +49,7 @@ def export_markdown(arguments: argparse.Namespace) -> None:
     try:
         with query_batches(crawl, query([], arguments.where, include, _REASONS), _BATCH) as batches:
             selected = Selected(batches, rights, include)
-            names = PageNames(row["url"] for row in selected)
+            names = PageNames((row["url"] for row in selected), name_key(crawl))
     except QueryError as error:
         raise Failure(f"--where {arguments.where}: {error}") from error
     left = f" (left out: {selected.left})" if selected.left else ""

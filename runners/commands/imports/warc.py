@@ -6,6 +6,7 @@ import glob
 import hashlib
 import importlib.util
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -17,6 +18,7 @@ from ....transforms.archives.reader import HOW_TO_INSTALL
 from ....transforms.archives.sources import Source, Trouble, sources_of
 from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.crawl_settings import stored_settings
+from ....transforms.directory.own_files import remove
 from ....transforms.errors import BeamtrawlError, StoreError
 from ....transforms.files import filesystem
 from ....transforms.plugins import PluginError
@@ -27,6 +29,9 @@ from ...process.lock import Lock
 from ...terminal.errors import Failure, Usage, one_line
 from ...terminal.numbers import whole
 from ...terminal.units import counted
+
+DAMAGED = 3
+"""The exit code if a file cannot be read to its end, or not at all, and others could."""
 
 _CHUNK = 1 << 20
 _NAMED = 20  # troubles on stderr
@@ -43,6 +48,7 @@ def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]"
         action=argparse.BooleanOptionalAction,
         help="whether URLs that the pages link wait to be crawled; by default not in a new directory",
     )
+    parser.add_argument("--into-nonempty", action="store_true", help="import beside files of others, too")
     parser.add_argument("--part", type=_count, metavar="N", help="make rounds of N captures; else one of all")
     parser.add_argument("--runner", choices=RUNNERS, default="direct")
     parser.add_argument("--workers", type=whole, metavar="N", help="parallel workers; else one a core")
@@ -52,10 +58,18 @@ def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def import_from_warc(arguments: argparse.Namespace) -> int:
-    """Import captures; Ctrl-C ends it, and the same command goes on later. 1 if no file has a record to read."""
+    """Import captures; Ctrl-C ends it, and the same command goes on later.
+
+    1 if no file has a record to read, 3 if one is damaged.
+    """
     if importlib.util.find_spec("fastwarc") is None:
         raise Failure(f"import warc needs fastwarc; install it: {HOW_TO_INSTALL}")
+    if "://" not in arguments.dir and Path(arguments.dir).is_file():
+        line = shlex.join(["beamtrawl", "import", "warc", arguments.files[0], arguments.dir])
+        raise Usage(f"{arguments.dir} is an archive, and the crawl directory comes first: {line}")
     directory = CrawlDir(arguments.dir)
+    if not arguments.into_nonempty:
+        session.refuse_foreign_folder(directory, "--into-nonempty")
     session.refuse_lost_settings(directory)
     session.refuse_lost_steps(directory)
     settings = stored_settings(directory)
@@ -91,8 +105,9 @@ def import_from_warc(arguments: argparse.Namespace) -> int:
     finally:
         console.close()
     _show(found, arguments)
-    is_useless = not (found.is_stopped or found.records) and bool(found.troubles)
-    return 1 if is_useless else 0
+    if not found.troubles or found.is_stopped:
+        return 0
+    return DAMAGED if found.records else 1
 
 
 def _job(directory: CrawlDir, paths: list[str], arguments: argparse.Namespace) -> Job:
@@ -174,7 +189,7 @@ def _named(trouble: Trouble, directory: CrawlDir) -> Trouble:
 
 
 def _forget_input(directory: CrawlDir) -> None:
-    filesystem.delete(directory.path(path) for path in directory.paths("attempts", "import-input-*"))
+    remove(directory, directory.paths("attempts", "import-input-*"))
 
 
 def _show(found: Imported, arguments: argparse.Namespace) -> None:

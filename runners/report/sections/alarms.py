@@ -1,4 +1,4 @@
-"""What needs attention, and the thresholds beyond which something does."""
+"""What needs attention; at the end of the report, the thresholds beyond which something does."""
 
 import dataclasses
 
@@ -13,10 +13,15 @@ def section(known: Known) -> Section:
     lines: list[Part] = [Alert("alarm", line) for line in alarms[:_NAMED]]
     if len(alarms) > _NAMED:
         lines.append(f"{len(alarms) - _NAMED:,} more alarms; status prints them all.")
+    return Section("alarms", "Alarms", lines or ["No alarms."])
+
+
+def thresholds(known: Known) -> Section:
+    """The section about what becomes an alarm."""
     limits = known.alarms
     rows = [
         (field.name, f"{getattr(limits, field.name):g}", field.metadata["comment"])
         for field in dataclasses.fields(limits)
     ]
-    table = Table("Thresholds: [alarms] in crawl.toml", [Column("setting"), Column("value"), Column("meaning")], rows)
-    return Section("alarms", "Alarms", [*(lines or ["No alarms."]), table])
+    columns = [Column("setting"), Column("value"), Column("meaning")]
+    return Section("thresholds", "Thresholds of alarms", [Table("[alarms] in crawl.toml", columns, rows)])

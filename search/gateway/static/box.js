@@ -95,7 +95,12 @@ class SearchBox extends HTMLElement {
   }
 
   get #query() {
-    return [this.#field.value.trim(), this.getAttribute("filter")].filter(Boolean).join(" ");
+    return this.#with(this.#field.value.trim());
+  }
+
+  // The filter comes first: what is typed ends with the word that is not finished.
+  #with(text) {
+    return [this.getAttribute("filter"), text].filter(Boolean).join(" ");
   }
 
   #address(path, values) {
@@ -126,6 +131,7 @@ class SearchBox extends HTMLElement {
     this.#asked = new AbortController();
     const { signal } = this.#asked;
     const text = this.#field.value.trim();
+    const typed = this.#field.value.trimStart(); // a space at its end ends the last word
     const get = async (path, values) => {
       const response = await fetch(this.#address(path, values), { signal, credentials: "omit", referrerPolicy: "origin" });
       const found = await response.json();
@@ -135,7 +141,7 @@ class SearchBox extends HTMLElement {
     try {
       const [suggested, found] = await Promise.all([
         get("api/suggest", { q: text }),
-        get("api/search", { q: this.#query, limit: PAGES }),
+        get("api/search", { q: this.#with(typed), limit: PAGES, typing: 1 }),
       ]);
       this.#show(this.#groups(text, suggested, found), found.total ? `${found.total} pages found` : "");
     } catch (error) {

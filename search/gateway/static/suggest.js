@@ -68,7 +68,7 @@ function take(item) {
 // Shows the results of a query in place of the content of this page.
 async function showResults(text, signal) {
   const address = `${field.form.getAttribute("action")}?q=${encodeURIComponent(text)}`;
-  const response = await fetch(address, { signal });
+  const response = await fetch(`${address}&typing=1`, { signal });
   if (!response.ok || field.value !== text) return;
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   document.getElementById("main").replaceChildren(...page.getElementById("main").childNodes);

@@ -3,13 +3,13 @@
 import threading
 from datetime import UTC, datetime
 
-from ...pipeline.seeds import Seed, add_seeds, parse_seeds
-from ...search.gateway.app import Receipt, Submit
-from ...transforms.directory.crawl_dir import CrawlDir, paths_of
-from ...transforms.directory.crawl_settings import stored_settings
-from ...transforms.parsing.crawl_scope import CrawlScope
-from ...transforms.settings import settings_digest
-from ..crawling.session import refuse_lost_settings
+from ....pipeline.seeds import Seed, add_seeds, parse_seeds
+from ....search.gateway.app import Receipt, Submit
+from ....transforms.directory.crawl_dir import CrawlDir, paths_of
+from ....transforms.directory.crawl_settings import stored_settings
+from ....transforms.parsing.crawl_scope import CrawlScope
+from ....transforms.settings import settings_digest
+from ...crawling.session import refuse_lost_settings
 
 
 def open_submissions(crawl: CrawlDir) -> Submit:
