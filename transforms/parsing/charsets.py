@@ -26,6 +26,11 @@ _CHARSET_IN_CONTENT = re.compile(
 )
 _XML_ENCODING = re.compile(rb"<\?xml[^>]*?encoding[\x01-\x20]*=[\x01-\x20]*(?:\"([^\">]*)\"|'([^'>]*)')")
 
+_GB = ("gbk", "gb18030")
+_PRIVATE = "\ue7c7"
+"""What 81 35 F4 37 is since GB 18030-2022: a private character. The editions before, and the encoders of Python and iconv,
+have U+1E3F there; no page means the private one."""
+
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _ISO_2022_JP = re.compile(rb"\x1b(?:\$[@B]|\([IJ])")
 _META_IN_TEXT = re.compile(rb"<(?=meta)", re.IGNORECASE)
@@ -43,6 +48,8 @@ def decode(body: bytes, http_charset: str | None, is_html: bool) -> tuple[str, s
         text, charset = _undeclared(body)
     if text is None:
         text = codecs.decode(body, f"whatwg-{charset}").removeprefix("\ufeff")
+        if charset in _GB:
+            text = text.replace(_PRIVATE, "ḿ")
     return text.replace("\0", "") if b"\0" in body else text, charset
 
 
