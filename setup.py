@@ -61,7 +61,6 @@ setup(
         "backports.zstd>=1; python_version<'3.14'",  # the content coding zstd; later Pythons have it
         "brotli>=1.2",  # the content coding br; 1.2 bounds what a call decodes
         "certifi>=2024.7.4",  # the certificate authorities of the web; part of requests
-        "chardet>=7",  # the last resort for a charset
         "duckdb>=1.1",  # the engine behind `beamtrawl sql`
         "flask>=3.0",  # the search gateway
         "http-sf>=1.5",  # structured fields of HTTP
@@ -80,10 +79,9 @@ setup(
         "requests>=2.32",
         "rich>=13.9,<16",  # progress on a terminal
         "shtab>=1.7.2",  # completion in shells
-        "turbohtml>=1.15.4,<2",  # HTML as browsers read it: tree, selectors, Markdown
+        "turbohtml>=1.15.4,<2",  # HTML as browsers read it: tree, selectors, Markdown; charsets
         "urllib3>=2.3",
         "waitress>=3.0",  # serves the gateway
-        "webencodings>=0.5",
     ],
     extras_require={
         "pandas": ["pandas>=2.2"],  # tables.to_pandas(), for Python programs

@@ -89,18 +89,18 @@ def page_facts(
     body: bytes, url: str, content_type: str | None, headers: Sequence[tuple[str, str]], robot_name: str
 ) -> PageFacts:
     """The facts of an HTML page at a canonical URL; never raises for any bytes."""
-    media_type, charset = media_types.parse(content_type)
-    text, _ = charsets.decode(body[:MAX_MARKUP], charset, True)
+    media_type, declared = media_types.parse(content_type)
+    text, charset = charsets.decode(body[:MAX_MARKUP], declared, True)
     root, truncated = html_tree.parse(text, media_type)
     elements = html_tree.elements(root)
     base = html_links.base_url(elements, url)
     meta = html_metadata.meta(elements)
     directives = robots_meta.from_headers(headers, robot_name) | robots_meta.from_meta(meta.tags, robot_name)
-    canonical_url, _ = rel_canonical.declared(url, html_metadata.canonical_url(elements, base), headers)
+    canonical_url, _ = rel_canonical.declared(url, html_metadata.canonical_url(elements, base, charset), headers)
     ids = Ids(root)
     names = {name for element in root.iter_elements("a") if (name := element.attr("name"))}
     settled = settled_ids(root.iter_elements(_HEADINGS), ids)
-    references = list(itertools.islice(_references(root, url, base, settled), MAX_REFERENCES))
+    references = list(itertools.islice(_references(root, url, base, settled, charset), MAX_REFERENCES))
     return PageFacts(
         title=html_metadata.title(elements, html_metadata.Meta((), "")),
         has_description=bool(meta.first("description")),
@@ -115,7 +115,7 @@ def page_facts(
     )
 
 
-def _references(root: Element, url: str, base: str, ids: Mapping[Element, str]) -> Iterator[Reference]:
+def _references(root: Element, url: str, base: str, ids: Mapping[Element, str], charset: str) -> Iterator[Reference]:
     """The http and https references of a page, each (target, fragment, kind) once; of those to itself, fragments."""
     section = section_id = ""
     seen = set[tuple[str, str]]()
@@ -131,7 +131,7 @@ def _references(root: Element, url: str, base: str, ids: Mapping[Element, str]) 
             seen.add((reference, kind))
             path = reference.partition("#")[0]
             if path not in targets:
-                targets[path] = urls.canonicalize(path, base)
+                targets[path] = urls.canonicalize(path, base, charset)
             target = targets[path]
             fragment = _fragment(reference) if kind in ("a", "area") else ""
             key = (target or "", fragment, kind)

@@ -146,7 +146,9 @@ class Terms:
         for code, language in enumerate(names):
             for word in words:
                 key = (classes[word, language], language)
-                of_word = forms.get(key, [key[0]])
+                of_word = forms.get(
+                    key, [key[0], word]
+                )  # itself: earlier versions had other classes of words with points
                 if language in STEMS and key not in forms:
                     unstemmed = (classes[word, ""], "")
                     of_word = list(dict.fromkeys([*of_word, *forms.get(unstemmed, [unstemmed[0]])]))

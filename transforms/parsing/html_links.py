@@ -139,10 +139,11 @@ def srcset(value: str) -> Iterator[str]:
             yield url
 
 
-def links(elements: Elements, url: str, base: str) -> list[Link]:
+def links(elements: Elements, url: str, base: str, charset: str = "utf-8") -> list[Link]:
     """The http and https links of a page at a canonical URL, in document order, without those to itself.
 
-    `base` is the page's `base_url`. At most MAX_LINKS, with at most MAX_FRAGMENTS fragments.
+    `base` is the page's `base_url`, `charset` the one of its bytes, in which queries are sent. At most
+    MAX_LINKS, with at most MAX_FRAGMENTS fragments.
     """
     directory = _directory(base)
     targets: dict[str, str | None] = {}
@@ -152,7 +153,7 @@ def links(elements: Elements, url: str, base: str) -> list[Link]:
         if as_given in targets:
             target = targets[as_given]
         else:
-            target = targets[as_given] = _target(as_given, url, base, directory)
+            target = targets[as_given] = _target(as_given, url, base, directory, charset)
         if target is None:
             continue
         rel = (element.attr("rel") or "").strip()[:MAX_ANCHOR]
@@ -194,7 +195,7 @@ def _with_fragments(found: dict[tuple[str, str], Link], references: dict[str, tu
     return list(found.values())
 
 
-def _target(as_given: str, url: str, base: str, directory: str) -> str | None:
+def _target(as_given: str, url: str, base: str, directory: str, charset: str) -> str | None:
     """The canonical URL of a reference; None if it is unusable or the page itself."""
     if (as_given[0] == "#" and base == url) or len(as_given) > _MAX_REFERENCE:
         return None
@@ -202,7 +203,7 @@ def _target(as_given: str, url: str, base: str, directory: str) -> str | None:
     # A relative path depends only on the directory of the base, so all pages of a directory share cache entries.
     nearest = base if not reference or reference[0] == "?" else directory
     canonical = _remembered if len(reference) <= _REMEMBERED else urls.canonicalize
-    target = canonical(reference, nearest)
+    target = canonical(reference, nearest, charset)
     return None if target == url else target
 
 

@@ -34,11 +34,11 @@ class Requisite(NamedTuple):
 
 def of_page(body: bytes, url: str, content_type: str | None) -> list[Requisite]:
     """The requisites of an HTML page at a canonical URL, each once: stylesheets first, then in document order."""
-    media_type, charset = media_types.parse(content_type)
-    text, _ = charsets.decode(body[:MAX_MARKUP], charset, True)
+    media_type, declared = media_types.parse(content_type)
+    text, charset = charsets.decode(body[:MAX_MARKUP], declared, True)
     root = html_tree.parse(text, media_type).root
     base = html_links.base_url(html_tree.elements(root), url)
-    return sorted(_requisites(_of_elements(root), url, base), key=lambda found: not found.is_stylesheet)
+    return sorted(_requisites(_of_elements(root), url, base, charset), key=lambda found: not found.is_stylesheet)
 
 
 def of_stylesheet(body: bytes, url: str, content_type: str | None) -> list[Requisite]:
@@ -50,12 +50,12 @@ def of_stylesheet(body: bytes, url: str, content_type: str | None) -> list[Requi
     return _requisites(_of_css(text), url, url)
 
 
-def _requisites(references: Iterable[tuple[str, bool]], url: str, base: str) -> list[Requisite]:
+def _requisites(references: Iterable[tuple[str, bool]], url: str, base: str, charset: str = "utf-8") -> list[Requisite]:
     """The http and https URLs of references, each once, without that of the document itself."""
     found: dict[str, bool] = {}
     for reference, is_stylesheet in itertools.islice(references, _MAX_REFERENCES):
         if len(reference) <= _MAX_REFERENCE and not reference.startswith("#"):
-            target = urls.canonicalize(reference, base)
+            target = urls.canonicalize(reference, base, charset)
             if target and target != url:
                 found[target] = found.get(target, False) or is_stylesheet
     return [Requisite(*item) for item in found.items()]

@@ -14,6 +14,7 @@ import ada_url
 from publicsuffixlist import PublicSuffixList
 
 from . import dedup
+from .query_charset import with_query_in
 
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _ESCAPE_OR_UNSAFE = re.compile(r"%([0-9A-Fa-f]{2})?|[^A-Za-z0-9\-._~!$&'()*+,;=:@/?]")
@@ -50,14 +51,17 @@ def resolve(reference: str, base: str | None = None) -> str | None:
         return None
 
 
-def canonicalize(reference: str, base: str | None = None) -> str | None:
+def canonicalize(reference: str, base: str | None = None, charset: str = "utf-8") -> str | None:
     """The form of an http or https URL that is stored and fetched; None for other schemes and invalid URLs.
 
-    `resolve`, followed by `CANONICAL_RULES`. Idempotent; requests sends exactly these bytes.
+    `resolve`, followed by `CANONICAL_RULES`. Idempotent; requests sends exactly these bytes. `charset` is that of the
+    page: browsers send the query of its links in it (`with_query_in`).
 
     >>> canonicalize("HTTP://me@Example.org.:80/%7ea%2fb/../[x]?#top")
     'http://example.org/%5Bx%5D'
     """
+    if charset != "utf-8":
+        reference = with_query_in(reference, charset)
     return _of_plain_path(reference, base) or _by_standard(reference, base)
 
 
