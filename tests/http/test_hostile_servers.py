@@ -18,6 +18,7 @@ from beamtrawl.transforms.directory.crawl_dir import Manifest
 from beamtrawl.transforms.http.client import Client, opener
 from beamtrawl.transforms.http.reply import Reply, outcome
 from beamtrawl.transforms.http.request_headers import Identity
+from beamtrawl.transforms.http.response_body import CUT
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.robots import lookup
 from beamtrawl.transforms.robots.rules import Verdict, parse, verdict_of
@@ -76,7 +77,7 @@ class Asking:
 
 def page_outcome(url: str, robots: Reply) -> Outcome:
     """What an answer to robots.txt means for a page."""
-    verdict = verdict_of(None if robots.failure else robots.status)
+    verdict = verdict_of(lookup.answered_status(robots))
     if verdict is Verdict.UNREACHABLE:
         return Outcome.UNREACHABLE_ROBOTS
     if verdict is Verdict.RULES:
@@ -130,7 +131,7 @@ def check(fault: Fault) -> None:
     # They are rows of a table, and some are sent back (ETag): what would end a header must not be in one.
     assert not any(re.search("[\r\n\0]", name + value) for name, value in reply.headers)
     if end is Outcome.FETCHED and fault.at is not At.ROBOTS:
-        assert reply.truncated == (fault.body is None)
+        assert reply.truncated == (fault.body is None or reply.error == CUT)
         assert len(reply.body) == (LIMIT if fault.body is None else len(fault.body))
         assert fault.body in (None, reply.body)
     assert (following.status, following.body, following.failure) == (200, NEXT_PAGE, None)

@@ -35,7 +35,7 @@ def test_a_copy_of_robots_txt_counts_for_24_hours(tmp_path: Path):
 def test_a_robots_txt_of_an_archive_is_none_to_ask_by():
     def row(at: datetime, lasts: timedelta, body: bytes) -> RobotsRow:
         times = {"fetched_at": at, "expires_at": at + lasts}
-        return {"origin": "http://a.test", "verdict": "rules", "body": body} | times  # type: ignore[return-value]
+        return {"origin": "http://a.test", "round": 1, "verdict": "rules", "body": body} | times  # type: ignore[return-value]
 
     live = row(NOW - timedelta(minutes=30), timedelta(hours=1), b"User-agent: *\nDisallow: /")
     planned = {"url": "http://a.test/robots.txt", "host": "a.test", "fetched_at": NOW, "depth": 0, "head": None}

@@ -10,7 +10,8 @@ from .errors import RequestError, request_error
 from .media_types import is_text
 
 _CHUNK = 65_536
-_CUT = "the compressed body ends too early"
+CUT = "the compressed body ends too early"
+"""The error of a reply whose body is read all the same, as browsers and curl do."""
 
 
 class Body(NamedTuple):
@@ -66,8 +67,8 @@ def read_body(
             if not chunk:
                 if decode and came and not decode.complete:
                     if not size:
-                        raise RequestError(Outcome.BAD_RESPONSE, _CUT)
-                    return Body(truncated=True, ended=True, oddity=_CUT)  # browsers and curl show what came
+                        raise RequestError(Outcome.BAD_RESPONSE, CUT)
+                    return Body(truncated=True, ended=True, oddity=CUT)  # browsers and curl show what came
                 return Body(ended=True, oddity=oddity)
             if pace.too_slow(len(chunk), clock()):
                 raise RequestError(Outcome.TIMEOUT, "the body came slower than fetch.min_rate")

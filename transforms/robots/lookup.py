@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from ..http.reply import Reply, redirect_target
+from ..http.response_body import CUT
 from ..outcomes import Outcome
 from ..tables.schemas import RobotsRow
 from .rules import Rules, Verdict, expires_at, parse, verdict_of
@@ -109,6 +110,11 @@ def next_hop(search: RobotsSearch, reply: Reply) -> RobotsSearch | None:
     return dataclasses.replace(search, url=target, hops=search.hops + 1)
 
 
+def answered_status(reply: Reply) -> int | None:
+    """The status of an answer; None for none, and for a body that was cut, which may lack the rule that forbids."""
+    return None if reply.failure or reply.error == CUT else reply.status
+
+
 def robots_row(
     search: RobotsSearch, host: str, reply: Reply, round_: int, now: datetime, token: str, delay: float = 0.0
 ) -> tuple[RobotsRow, Robots]:
@@ -116,7 +122,7 @@ def robots_row(
 
     `delay` is the configured one between requests, in seconds.
     """
-    status = None if reply.failure else reply.status
+    status = answered_status(reply)
     verdict = verdict_of(status)
     rules = parse(reply.body, token, search.origin) if verdict is Verdict.RULES else None
     row: RobotsRow = {
