@@ -2,8 +2,8 @@
 
     python benchmarks/as_you_type.py DIR python=URL sqlite=URL debref=URL
 
-DIR is a crawl of the three manuals. Each of the NAMES is typed letter by letter; from the fourth letter on, the share of
-the prefixes is counted for which the page is among the first three hits. tantivy searches the same titles: all words
+DIR is a crawl of the three manuals. Each of the NAMES is typed letter by letter; from the fourth letter on, the share
+of the prefixes is counted for which the page is among the first three hits. tantivy searches the same titles: all words
 before the last one, and the last one as a prefix. Milliseconds are those of a prefix that was typed before.
 """
 
@@ -22,9 +22,12 @@ from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 
 NAMES = {
-    "python": "argparse subprocess json logging asyncio dataclasses itertools functools pathlib sqlite3 unittest "
-    "threading multiprocessing decimal fractions contextlib tempfile shutil zipfile".split(),
-    "sqlite": "vacuum pragma explain datefunc fts5 rtree json1 wal backup isolation".split(),
+    "python": [
+        *("argparse", "subprocess", "json", "logging", "asyncio", "dataclasses", "itertools", "functools", "pathlib"),
+        *("sqlite3", "unittest", "threading", "multiprocessing", "decimal", "fractions", "contextlib", "tempfile"),
+        *("shutil", "zipfile"),
+    ],
+    "sqlite": ["vacuum", "pragma", "explain", "datefunc", "fts5", "rtree", "json1", "wal", "backup", "isolation"],
     "debref": ["ch01"],
 }
 TITLES = {"datefunc": "date and time functions", "json1": "json functions", "wal": "write-ahead logging"}

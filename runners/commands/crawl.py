@@ -106,9 +106,9 @@ def run(arguments: argparse.Namespace) -> int:
     seeds = session.choose_seeds(arguments.seed, arguments.sitemap, arguments.seeds, words, console.warn)
     session.refuse_seedless(directory, seeds, words)
     if session.is_public(seeds):
-        settings, line = with_identity(settings)
-        if line:
-            console.warn(line)
+        settings, notice_of_identity = with_identity(settings)
+        if notice_of_identity:
+            console.warn(notice_of_identity)
     session.refuse_anonymous(settings.robot, seeds, words.robot)
     try:
         session.refuse_missing_plugins(settings, directory)

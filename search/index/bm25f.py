@@ -15,6 +15,7 @@ All numbers are round; how they were chosen is in docs/decisions/weights.md.
 """
 
 import functools
+import operator
 import math
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -128,7 +129,7 @@ def impacts(postings: Postings, factors: Mapping[str, Scores], weighting: Weight
     scores[named] += weighting.names * names / (names + k1)
     if "url" in frequencies:
         elsewhere = [tf[named] for field, tf in frequencies.items() if field != "url"]
-        scores[named[functools.reduce(np.bitwise_or, elsewhere, np.uint8(0)) == 0]] *= weighting.url_alone
+        scores[named[functools.reduce(operator.or_, elsewhere, np.uint8(0)) == 0]] *= weighting.url_alone
     return scores
 
 
