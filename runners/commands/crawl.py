@@ -94,8 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
         session.refuse_foreign_folder(directory, "--into-nonempty")
     session.refuse_lost_settings(directory)
     session.refuse_lost_steps(directory)
-    for line in renamed(directory.read_text(SETTINGS_FILE)) if directory.exists(SETTINGS_FILE) else ():
-        print(f"beamtrawl: {line}", file=sys.stderr)
+    for hint in renamed(directory.read_text(SETTINGS_FILE)) if directory.exists(SETTINGS_FILE) else ():
+        print(f"beamtrawl: {hint}", file=sys.stderr)
     settings = _settings(directory, arguments)
     most_rounds = 1 if arguments.sample else arguments.rounds
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)

@@ -15,8 +15,8 @@ All numbers are round; how they were chosen is in docs/decisions/weights.md.
 """
 
 import functools
-import operator
 import math
+import operator
 from collections.abc import Mapping
 from typing import NamedTuple
 
