@@ -27,6 +27,7 @@ NOTHING_FETCHED = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "%(prog)s [options] DIR [-- OPTIONS OF BEAM]"  # all of them take a screen of their own
     parser.add_argument("dir", metavar="DIR", help="the crawl directory, a new one or one to go on with")
     parser.add_argument("--seed", action="append", default=[], metavar="URL", help="start here (may be repeated)")
     parser.add_argument("--seeds", metavar="FILE", help="start at the URLs in this file, one a line")
