@@ -1,10 +1,11 @@
 """Shows the progress of a crawl: on a terminal, as lines of text, as events in JSON, and in a log file."""
 
+import contextlib
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import TextIO, TypeVar
 
@@ -21,6 +22,7 @@ from ..progress.running import Running
 T = TypeVar("T")
 
 _EVENTS_S, _LOG_S = 2.0, 60.0  # between two events on a step under way
+_TICK_S = 0.25
 
 
 def open_outputs(stream: TextIO, json: TextIO | None = None, log: TextIO | None = None) -> list[Output]:
@@ -94,6 +96,12 @@ class Console:
             self._next_at = [now + output.interval_s for output in self._outputs]
             self.event(events.Busy(message=what))
 
+    def still_busy(self, what: str) -> None:
+        """Other words for what is under way since the last `busy`."""
+        with self._lock:
+            if self._busy:
+                self._busy = what, self._busy[1]
+
     def ended(self, end: End, frontier: int, release: str) -> None:
         with self._lock:
             self._busy = None
@@ -129,6 +137,26 @@ class Console:
             elif self._busy:
                 for number in due:
                     self._outputs[number].busy(self._busy[0], now - self._busy[1])
+
+
+@contextlib.contextmanager
+def telling(what: str, stream: TextIO) -> Iterator[Callable[[str], None]]:
+    """Show on a stream what is under way while the body runs, which may say more of it by the function that it gets."""
+    console, ended = Console([text_output(stream)]), threading.Event()
+    console.busy(what)
+
+    def tick() -> None:
+        while not ended.wait(_TICK_S):
+            console.tick()
+
+    thread = threading.Thread(target=tick, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield lambda more: console.still_busy(f"{what}: {more}")
+    finally:
+        ended.set()
+        thread.join()
+        console.close()
 
 
 def run_interruptibly(work: Callable[[], T], stop: StopSignal, console: Console) -> T:

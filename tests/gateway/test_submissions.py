@@ -1,7 +1,6 @@
 """What people submit through the gateway."""
 
-import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 
 import pytest
@@ -10,6 +9,7 @@ from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.commands.serving.submissions import open_submissions
 from beamtrawl.search.gateway.app import Receipt, create_app
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.settings import Settings, override, render
 from tests.support.corpus import commit
 from tests.support.crawls import frontier, rows
@@ -78,19 +78,14 @@ def test_what_is_accepted_waits_for_the_next_round_and_is_known_from_then_on(tmp
 
 
 def test_while_one_is_taken_another_is_asked_to_wait(tmp_path):
-    """The first stands at a pipe in place of the settings, until it is given them."""
-    crawl = planned(tmp_path)
-    take = open_submissions(crawl)
-    settings = tmp_path / "crawl.toml"
-    text = settings.read_text()
-    settings.unlink()
-    os.mkfifo(settings)
+    """The first stands at the guard of the directory, which somebody else has."""
+    take = open_submissions(planned(tmp_path))
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(take, "http://a.test/x")
-        with settings.open("w") as pipe:  # once it is being read
-            assert pool.submit(take, "http://a.test/y").result(60).status == 503
-            pipe.write(text)
-        assert first.result().status == 202
+        with filesystem.guard(str(tmp_path)):
+            both = [pool.submit(take, f"http://a.test/{name}") for name in "xy"]
+            done, waiting = wait(both, 60, FIRST_COMPLETED)
+            assert [each.result().status for each in done] == [503]
+        assert [each.result().status for each in waiting] == [202]
 
 
 def test_a_client_submits_ten_at_once_and_one_more_in_ten_seconds(tmp_path):

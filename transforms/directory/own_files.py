@@ -25,7 +25,7 @@ _OWN = re.compile(
             rf"attempts/beside-{_ID}{_ID}\.json",
             rf"manifests/(\d{{6,}}-[a-z]+(-\w+)?|checkpoint-\d{{9,}}-{_ID})\.json",
             rf"blocks/{_ID}{_ID}\.json",
-            r"crawl\.toml|lock\.json|reserve|secret|demo\.txt",
+            r"crawl\.toml|estimate\.json|lock\.json|reserve|secret|demo\.txt",
         )
     )
 )

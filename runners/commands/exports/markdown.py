@@ -2,6 +2,7 @@
 
 import argparse
 import functools
+import sys
 
 from ....transforms.aliases.secret import name_key
 from ....transforms.directory.crawl_dir import CrawlDir
@@ -9,6 +10,7 @@ from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
 from ....transforms.parsing.page_rules import page_rules
 from ....transforms.sql import QueryError, query_batches
+from ...crawling.console import telling
 from ...exports.bodies import stored_pages
 from ...exports.markdown import front, render
 from ...exports.output import whole_tree
@@ -54,7 +56,7 @@ def export_markdown(arguments: argparse.Namespace) -> None:
         raise Failure(f"--where {arguments.where}: {error}") from error
     left = f" (left out: {selected.left})" if selected.left else ""
     count = 0
-    with whole_tree(arguments.out) as tree:
+    with whole_tree(arguments.out) as tree, telling("writing pages", sys.stderr) as tell:
         for stored in stored_pages(crawl, manifests):
             url = stored.document["url"]
             if url in names:
@@ -62,4 +64,5 @@ def export_markdown(arguments: argparse.Namespace) -> None:
                 page = render(stored, rules, functools.partial(names.link, name))
                 tree.write(name, f"{front(stored.document, page.licence)}\n{page.text}\n".encode("utf-8", "replace"))
                 count += 1
+                tell(f"{count:,}")
     print(f"{counted(count, 'page')}{left}: {arguments.out}")
