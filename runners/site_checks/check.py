@@ -176,8 +176,8 @@ def _notes(connection: duckdb.DuckDBPyConnection, rules: Collection[Rule], scope
         others, url = connection.execute(_OTHER_HOSTS).fetchall()[0]
         if others:
             notes.append(
-                f"links to other hosts are not checked: {counted(others, 'target')} (such as {url}); to have them asked for their"
-                " status: beamtrawl crawl DIR --check-external"
+                f"links to other hosts are not checked: {counted(others, 'target')} (such as {url}); to have them"
+                " asked for their status: beamtrawl crawl DIR --check-external"
             )
     if BY_NAME["orphan"] in rules and (gaps := _gaps(connection)):
         notes.append(f"orphan: not decided, because pages may have further links: {gaps}")

@@ -45,7 +45,7 @@ KNOWN: dict[str, dict[str, Said]] = {
 def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding]]:
     sites = {name: [answers] for name, answers in KNOWN.items()}
     by_site, notes = Together(tmp_path_factory.mktemp("known"), sites, seeds=C).checked()
-    assert notes == []
+    assert [note.partition(":")[0] for note in notes] == ["links to other hosts are not checked"]
     return by_site
 
 
