@@ -140,9 +140,9 @@ class Console:
 
 
 @contextlib.contextmanager
-def telling(what: str, stream: TextIO) -> Iterator[Callable[[str], None]]:
-    """Show on a stream what is under way while the body runs, which may say more of it by the function that it gets."""
-    console, ended = Console([text_output(stream)]), threading.Event()
+def telling(what: str, output: Output) -> Iterator[Callable[[str], None]]:
+    """Show on an output what is under way while the body runs, which may say more of it by the function that it gets."""
+    console, ended = Console([output]), threading.Event()
     console.busy(what)
 
     def tick() -> None:

@@ -52,6 +52,17 @@ def host(name: str) -> str:
     return f"site{[*CASES].index(name)}.test"
 
 
+def test_pages_and_targets_of_a_rule_are_counted(tmp_path: Path) -> None:
+    """Not by links alone: two targets on three pages are no six broken pages."""
+    pages: dict[str, Page] = {f"/{name}": html(name, links=["/a", "/b", "/gone", "/lost"]) for name in ("", "a", "b")}
+    same = {f"/{name}": html("Same", "Of lighthouses, keepers and their oil.") for name in "cd"}
+    with Web({"a.test": pages | same | {"/": html("Home", links=["/a", "/b", "/c", "/d", "/gone", "/lost"])}}) as web:
+        assert beamtrawl("crawl", tmp_path / "site", "--seed", web.url("a.test"), *LOOPBACK).code == 0
+    said = beamtrawl("check", "links", tmp_path / "site").out
+    assert "gone (6 on 3 pages, 2 targets): links to" in said
+    assert "same_title" not in said  # one of the two pages is a copy of the other
+
+
 def run_build(case: Case, seed: str, folder: Path) -> tuple[Ran, Ran]:
     """Run the first command of the page, which crawls, and the first of those with --fail-on."""
     lines = commands(PAGE)

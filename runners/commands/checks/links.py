@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from ....transforms.directory.crawl_dir import CrawlDir, Manifest
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.plugins import PluginError
-from ...crawling.console import telling
+from ...crawling.console import telling, text_output
 from ...site_checks.rules import BY_NAME, RULES, SLOW_S, Finding, Severity
 from ...terminal.errors import Failure, Usage
 from ...terminal.numbers import whole
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     rules = [rule for rule in RULES if rule.name in chosen]
     try:
         with contextlib.ExitStack() as stack:
-            with telling("checking pages and links", sys.stderr):
+            with telling("checking pages and links", text_output(sys.stderr)):
                 checked = stack.enter_context(
                     check_site(crawl, manifests, stored_settings(crawl), rules, arguments.since, arguments.slow)
                 )

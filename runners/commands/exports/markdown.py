@@ -10,7 +10,7 @@ from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
 from ....transforms.parsing.page_rules import page_rules
 from ....transforms.sql import QueryError, query_batches
-from ...crawling.console import telling
+from ...crawling.console import telling, text_output
 from ...exports.bodies import stored_pages
 from ...exports.markdown import front, render
 from ...exports.output import whole_tree
@@ -56,7 +56,7 @@ def export_markdown(arguments: argparse.Namespace) -> None:
         raise Failure(f"--where {arguments.where}: {error}") from error
     left = f" (left out: {selected.left})" if selected.left else ""
     count = 0
-    with whole_tree(arguments.out) as tree, telling("writing pages", sys.stderr) as tell:
+    with whole_tree(arguments.out) as tree, telling("writing pages", text_output(sys.stderr)) as tell:
         for stored in stored_pages(crawl, manifests):
             url = stored.document["url"]
             if url in names:
