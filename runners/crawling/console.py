@@ -141,7 +141,7 @@ class Console:
 
 @contextlib.contextmanager
 def telling(what: str, output: Output) -> Iterator[Callable[[str], None]]:
-    """Show on an output what is under way while the body runs, which may say more of it by the function that it gets."""
+    """Show what is under way while the body runs, which may say more of it by the function that it gets."""
     console, ended = Console([output]), threading.Event()
     console.busy(what)
 
