@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TextIO
 from ....transforms.directory.crawl_dir import CrawlDir, Manifest
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.plugins import PluginError
-from ...crawling.console import telling, text_output
 from ...site_checks.rules import BY_NAME, RULES, SLOW_S, Finding, Severity
 from ...terminal.errors import Failure, Usage
 from ...terminal.numbers import whole
@@ -52,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the findings; 3 if a rule of --fail-on has some, or no page was checked, else 0."""
     from ....transforms.sql import QueryError  # noqa: PLC0415 - both import DuckDB, which other checks do without
+    from ...crawling.console import telling, text_output  # noqa: PLC0415 - it imports Beam
     from ...site_checks.check import check_site  # noqa: PLC0415
 
     crawl = CrawlDir(arguments.dir)

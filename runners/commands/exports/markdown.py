@@ -10,7 +10,6 @@ from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
 from ....transforms.parsing.page_rules import page_rules
 from ....transforms.sql import QueryError, query_batches
-from ...crawling.console import telling, text_output
 from ...exports.bodies import stored_pages
 from ...exports.markdown import front, render
 from ...exports.output import whole_tree
@@ -43,6 +42,8 @@ def add_include(parser: argparse.ArgumentParser, *more: str) -> None:
 
 def export_markdown(arguments: argparse.Namespace) -> None:
     """Write the main content of each page that may be given to models."""
+    from ...crawling.console import telling, text_output  # noqa: PLC0415 - it imports Beam
+
     crawl, include = CrawlDir(arguments.dir), arguments.include
     manifests = crawl.require_manifests()
     settings = stored_settings(crawl)
