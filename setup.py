@@ -61,13 +61,11 @@ setup(
         "backports.zstd>=1; python_version<'3.14'",  # the content coding zstd; later Pythons have it
         "brotli>=1.2",  # the content coding br; 1.2 bounds what a call decodes
         "certifi>=2024.7.4",  # the certificate authorities of the web; part of requests
-        "chardet>=7",  # the last resort for a charset
-        "cssselect>=1.2",  # selectors of [[extract]] and [[main]]
         "duckdb>=1.1",  # the engine behind `beamtrawl sql`
         "flask>=3.0",  # the search gateway
         "http-sf>=1.5",  # structured fields of HTTP
         "jinja2>=3.1",  # templates of pages; part of flask
-        "lxml>=5.3",
+        "lxml>=5.3",  # XML: sitemaps, feeds, office files, books, schedules of rights
         "markdown-it-py>=3",  # Markdown; part of rich
         "numpy>=2",
         "prometheus-client>=0.21",  # the metrics of the gateway
@@ -81,9 +79,9 @@ setup(
         "requests>=2.32",
         "rich>=13.9,<16",  # progress on a terminal
         "shtab>=1.7.2",  # completion in shells
+        "turbohtml>=1.15.4,<2",  # HTML as browsers read it: tree, selectors, Markdown; charsets
         "urllib3>=2.3",
         "waitress>=3.0",  # serves the gateway
-        "webencodings>=0.5",
     ],
     extras_require={
         "pandas": ["pandas>=2.2"],  # tables.to_pandas(), for Python programs

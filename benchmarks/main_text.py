@@ -80,7 +80,7 @@ def one_by_one(extract: Callable[[str], str]) -> Callable[[list[Page]], list[str
 
 
 def whole(html: str) -> str:
-    return " ".join(html_tree.parse(html).root.itertext())
+    return " ".join(html_tree.parse(html).root.strings)
 
 
 def resiliparse(html: str) -> str:

@@ -22,7 +22,6 @@ from typing import Any
 from urllib.parse import unquote, urljoin
 
 import lxml.html
-from lxml import etree
 from markdown_it import MarkdownIt
 
 from beamtrawl.runners.exports.bodies import Stored, stored_pages
@@ -48,28 +47,8 @@ def chosen(crawl: CrawlDir, count: int) -> list[Stored]:
 
 
 def main_html(found: Content) -> str:
-    """The main content as HTML, without the elements that are left out."""
-    for header in [] if found.whole else list(found.root.iter("header")):
-        kept = list(header.iter("h1"))
-        header.tag = "div"
-        for child in list(header):
-            header.remove(child)
-        header.text = None
-        header.extend(kept)
-    for element in list(found.root.iter(*found.dropped)):
-        if element.getparent() is not None:
-            _remove(element)
-    return etree.tostring(found.root, encoding="unicode", method="html")
-
-
-def _remove(element: Any) -> None:
-    parent, before = element.getparent(), element.getprevious()
-    tail = element.tail or ""
-    parent.remove(element)
-    if before is None:
-        parent.text = (parent.text or "") + tail
-    else:
-        before.tail = (before.tail or "") + tail
+    """The main content as HTML."""
+    return found.root.html
 
 
 def elements_of(html: str, base: str) -> Elements:

@@ -4,12 +4,15 @@ from datetime import UTC, datetime, timedelta
 
 from ..transforms.aliases.secret import crawl_secret
 from ..transforms.blocks.files import read_blocks
-from ..transforms.directory.crawl_dir import CrawlDir, next_step
+from ..transforms.directory.clock_ahead import note_ahead
+from ..transforms.directory.crawl_dir import CrawlDir, Step, next_step
+from ..transforms.directory.pieces import attempts_prefix
 from ..transforms.settings import Settings
 from .add_revisits import add_revisits
 from .attempt import Engine
 from .compaction.compact_all import compact_all
 from .compaction.damage import Damage
+from .compaction.garbage import remove_garbage
 from .compaction.index_scope import follow_index_scope
 from .control import End, Observer, StopSignal
 from .fetch_round import fetch_round
@@ -40,6 +43,15 @@ def run_crawl(
     return with_counts(end, crawl, with_released(crawl, settings))
 
 
+def remove_failed_attempts(crawl: CrawlDir, step: Step) -> None:
+    """Remove the files of earlier attempts at a step that failed: else each leaves all of its files on a full disk.
+
+    Pieces that were fetched stay.
+    """
+    if crawl.names("attempts", f"{attempts_prefix(step)}*"):
+        remove_garbage(crawl, datetime.now(UTC))
+
+
 def _run_rounds(
     crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer, stop: StopSignal, run: Run
 ) -> End:
@@ -49,6 +61,7 @@ def _run_rounds(
         current = with_released(crawl, settings)
         manifests = crawl.manifests()
         step = next_step(manifests)
+        remove_failed_attempts(crawl, step)
         if step.kind == "update":
             update_round(crawl, current, engine, observer, manifests, step)
             if not stop.is_set():
@@ -65,6 +78,8 @@ def _run_rounds(
             add_revisits(crawl, current.recrawl, current.sitemaps, engine, step.round, now)
             manifests = crawl.manifests()
         observer.busy("looking for due URLs")
+        if line := note_ahead(crawl, manifests, now):
+            observer.warn(line)
         situation = look(crawl, current, manifests, step, now, left)
         action = decide(run, situation.outlook, now)
         if isinstance(action, End):

@@ -16,7 +16,7 @@ from ..transforms.directory.waiting import Waiting
 from ..transforms.exchange.semi_join import CollectHosts
 from ..transforms.frontier.read_due import Bounds, ReadDue
 from ..transforms.politeness.adopted import state_rows, visited_keys
-from ..transforms.politeness.backoff import STATE_COLUMNS, host_state, shared_rest, without_refusal
+from ..transforms.politeness.backoff import STATE_COLUMNS, host_state, settled, shared_rest, without_refusal
 from ..transforms.politeness.context import VisitContext
 from ..transforms.politeness.visit_hosts import VisitHosts
 from ..transforms.robots.lookup import LAST_GOOD
@@ -42,6 +42,7 @@ class FetchStep:
     leftovers: Leftovers  # of earlier attempts
     with_external: bool = False  # external targets may wait
     other_rounds: Collection[int] = ()  # with other settings than this one
+    seen_since: datetime | None = None  # `backoff.settled`; None: now
 
 
 def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
@@ -56,7 +57,15 @@ def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
         pipeline
         | "Sources" >> beam.Create(_sources(step))
         | "ReadKnown"
-        >> beam.FlatMap(_read_known, due_hosts, step.root, step.context.politeness, step.bounds.now, step.other_rounds)
+        >> beam.FlatMap(
+            _read_known,
+            due_hosts,
+            step.root,
+            step.context.politeness,
+            step.bounds.now,
+            step.other_rounds,
+            step.seen_since,
+        )
     )
     held = pipeline | "Held" >> beam.Create([dict(step.held)])
     (
@@ -92,6 +101,7 @@ def known_rows(
     politeness: Politeness,
     now: datetime,
     other_rounds: Collection[int],
+    seen_since: datetime | None = None,
 ) -> Iterator[tuple[str, Any]]:
     """Yield (host, row) from a source of what is known of hosts, which is a pair of a kind and a path.
 
@@ -99,17 +109,21 @@ def known_rows(
     count (`backoff.without_refusal`).
     """
     kind, given = source
+
+    def state(row: HostRow) -> HostRow:
+        return without_refusal(settled(row, now, seen_since or now), other_rounds)
+
     match kind:
         case "robots":
             yield from known_robots_rows(given, root, hosts, now)
         case "hosts":
             states = known_hosts(given, root, hosts)
-            yield from ((host, without_refusal(row, other_rounds)) for host, row in states)
+            yield from ((host, state(row)) for host, row in states)
         case "resting":
             states = resting_hosts(given, root, politeness, now)
-            yield from ((host, without_refusal(row, other_rounds)) for host, row in states)
+            yield from ((host, state(row)) for host, row in states)
         case "states":
-            yield from ((row["host"], row) for row in state_rows(root, given))
+            yield from ((row["host"], settled(row, now, seen_since or now)) for row in state_rows(root, given))
         case "traps":
             yield from known_traps(given, root, hosts)
         case "visited":

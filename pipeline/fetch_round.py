@@ -1,10 +1,11 @@
 """The fetch step of a round: its plan, and one attempt at it."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
+from ..transforms.aliases.secret import crawl_secret
 from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, paths_of
 from ..transforms.directory.pieces import attempts_prefix, find_promises
 from ..transforms.directory.waiting import Waiting
@@ -29,7 +30,7 @@ _SECONDS = 0.0015  # of computing per page, roughly (benchmarks/README.md)
 
 
 def plan_fetch(
-    root: str,
+    crawl: CrawlDir,
     settings: Settings,
     manifests: Sequence[Manifest],
     situation: Situation,
@@ -44,8 +45,8 @@ def plan_fetch(
     judging = manifests if settings.traps.detect else ()  # the steps whose judgements limit the visits of templates
     quota, held = Quota(shares_of(settings.priority), attempt.step.round), situation.held
     return fetch.FetchStep(
-        root=root,
-        context=_visit_context(root, settings, attempt, quota, requests_before),
+        root=crawl.root,
+        context=_visit_context(crawl, settings, attempt, quota, held.names, requests_before),
         waiting=Waiting.of(manifests),
         robots=paths_of(manifests, "robots"),
         hosts=paths_of(manifests, "hosts"),
@@ -66,11 +67,17 @@ def plan_fetch(
         leftovers=situation.leftovers,
         with_external=settings.scope.check_external and not settings.priority.random,
         other_rounds=situation.other_rounds,
+        seen_since=situation.seen_since,
     )
 
 
 def _visit_context(
-    root: str, settings: Settings, attempt: Attempt, quota: Quota, requests_before: datetime | None
+    crawl: CrawlDir,
+    settings: Settings,
+    attempt: Attempt,
+    quota: Quota,
+    names: Mapping[str, datetime],
+    requests_before: datetime | None,
 ) -> VisitContext:
     kinds = kinds_of(tuple(settings.documents.kinds))
     identity, downloaders = Identity.of(settings.robot, kinds.accept), partial(open_downloaders, settings)
@@ -84,16 +91,18 @@ def _visit_context(
         traps=traps,
         identity=identity,
         round=attempt.step.round,
+        name_ready_at=names,
         requests_before=requests_before,
         deadline=None,
         quota=quota,
         opener=partial(
             client_opener, settings.fetch, settings.robot, downloaders, identity.complete, kinds.media_types
         ),
-        root=root,
+        root=crawl.root,
         attempt=attempt.name,
         progress=attempt.progress,
         stop_file=attempt.stop_file,
+        secret=crawl_secret(crawl),
     )
 
 
@@ -114,7 +123,7 @@ def fetch_round(
     requests_before = datetime.now(UTC) + CHECK_INTERVAL if attempt.is_another else None
     limits = (situation.pages_left, settings.limits.max_pages_per_round or None)
     most_pages = min((limit for limit in limits if limit is not None), default=None)
-    plan = plan_fetch(crawl.root, settings, manifests, situation, attempt, most_pages, requests_before)
+    plan = plan_fetch(crawl, settings, manifests, situation, attempt, most_pages, requests_before)
     urls = min(situation.waiting, most_pages or situation.waiting)
     load = FetchLoad(urls, situation.waiting)
     fitted = Fitted.to_memory(engine, urls * _SECONDS, load, fetch_bound, f"round {step.round} fetch", observer.warn)

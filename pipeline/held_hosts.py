@@ -7,7 +7,16 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..transforms.politeness.backoff import REFUSED, SILENT, STATE_COLUMNS, patience, ready_at, without_refusal
+from ..transforms.politeness.backoff import (
+    REFUSED,
+    SILENT,
+    STATE_COLUMNS,
+    by_name,
+    patience,
+    ready_at,
+    settled,
+    without_refusal,
+)
 from ..transforms.politeness.host_stats import newest_rows
 from ..transforms.settings import Limits, Politeness
 from ..transforms.tables.key_scan import Wanted, matching_rows
@@ -21,6 +30,7 @@ class Held(NamedTuple):
     """Hosts that may not be requested yet."""
 
     until: dict[str, datetime]
+    names: dict[str, datetime]  # those without a port that may not be requested on any, as a host of theirs has said
     not_due: frozenset[str]  # those that a round does not wait for
     failing: frozenset[str]  # those whose last request failed
     refused: int  # hosts whose addresses were refused
@@ -34,20 +44,25 @@ def held_hosts(
     politeness: Politeness,
     now: datetime,
     other_rounds: Collection[int] = (),
+    seen_since: datetime | None = None,
 ) -> Held:
     """Return the hosts that may not be requested yet, by their newest rows in hosts files and among the promises.
 
-    A refusal in `other_rounds` does not count (`backoff.without_refusal`).
+    A refusal in `other_rounds` does not count (`backoff.without_refusal`). Delays that start in the future start at
+    `seen_since` (default: now).
     """
     waiting = {host for path in paths for host in _may_wait(root, path, politeness, now)}
     wanted = Wanted("host", sorted(waiting | {row["host"] for row in promised}))
     tables = (table for path in paths for table in matching_rows(root, path, HOSTS, wanted, STATE_COLUMNS))
     latest = newest_rows((*(row for table in tables for row in table.to_pylist()), *promised))
-    rows = {host: without_refusal(row, other_rounds) for host, row in latest.items()}
+    start = seen_since or now
+    rows = {host: without_refusal(settled(row, now, start), other_rounds) for host, row in latest.items()}
     times = {host: ready_at(row, politeness) for host, row in rows.items()}
     until = {host: time for host, time in times.items() if time and time > now}
+    names = {name: time for name, time in by_name(rows.values(), politeness).items() if time > now}
     return Held(
         until,
+        names,
         frozenset(h for h, t in until.items() if (t - now).total_seconds() > patience(rows[h]["held_by"], politeness)),
         frozenset(host for host in until if rows[host]["failures_in_row"]),
         sum(rows[host]["held_by"] == REFUSED for host in until),

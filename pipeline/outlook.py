@@ -6,6 +6,7 @@ from datetime import datetime
 
 from ..transforms.blocks.files import read_blocks
 from ..transforms.blocks.rules import Blocks
+from ..transforms.directory.clock_ahead import seen_since
 from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, paths_of
 from ..transforms.directory.pieces import Leftovers, attempts_prefix, find_leftovers
 from ..transforms.directory.waiting import Waiting, read_waiting, waiting_by_reason
@@ -26,6 +27,7 @@ class Situation:
     """The state of a crawl before a round, at one moment."""
 
     at: datetime
+    seen_since: datetime  # `clock_ahead.seen_since`
     waiting: int  # URLs in the frontier
     pages_left: int | None  # under the limit of the crawl; 0: only external targets are requested
     held: Held
@@ -45,24 +47,25 @@ def look(
     pages_left: int | None,
 ) -> Situation:
     """Return the situation before a round; leftovers are committed by a round even if no URL is due."""
+    since = seen_since(crawl, now)
     digest, only_external = settings_digest(settings), pages_left == 0
     excluded = excluded_urls(crawl, manifests, digest, settings.scope, settings.documents)
     leftovers = find_leftovers(crawl, attempts_prefix(step))
     others = frozenset(m.round for m in manifests if m.step == "fetch" and m.settings_digest != digest)
     promised = list(state_rows(crawl.root, leftovers))
-    held = held_hosts(crawl.root, paths_of(manifests, "hosts"), promised, settings.politeness, now, others)
+    held = held_hosts(crawl.root, paths_of(manifests, "hosts"), promised, settings.politeness, now, others, since)
     blocks = read_blocks(crawl)
     full = full_hosts(crawl.root, paths_of(manifests, "hosts"), settings.limits)
     held = held._replace(not_due=held.not_due | full)
     closed = NotRequested(blocks, excluded, only_external, full)
     batches = read_waiting(crawl.root, Waiting.of(manifests), ["host", "due_at", *closed.columns])
-    coming = next_round(map(closed.without, batches), held.until, held.silent, now, LONGEST_WAIT)
+    coming = next_round(map(closed.without, batches), held.until, held.silent, now, LONGEST_WAIT, held.names)
     if leftovers.files:
         coming = NextRound(now, now)
     planned_at = DuePages.of(crawl.root, manifests).first() if settings.recrawl.per_day else None
     outlook = Outlook(coming, planned_at, closed.blocked, closed.excluded, held.refused, only_external, closed.full)
     waiting = sum(waiting_by_reason(crawl.root, manifests).values())
-    return Situation(now, waiting, pages_left, held, blocks, excluded, leftovers, others, outlook)
+    return Situation(now, since, waiting, pages_left, held, blocks, excluded, leftovers, others, outlook)
 
 
 def with_counts(end: End, crawl: CrawlDir, settings: Settings) -> End:

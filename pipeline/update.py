@@ -1,19 +1,23 @@
 """The update step of a round: visits in; documents, links, URL states, the next frontier and the index out.
 
-Pure computation over files: no network access, repeatable.
+Pure computation over files: no network access, repeatable. Stages send batches of rows to one another, by partition of
+a key space (`tables.batches`). Rows of a round meet those of earlier rounds in a CoGroupByKey, after the latter are
+reduced to the keys of the round (`semi_join`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import apache_beam as beam
 
 from ..transforms.aliases.learn import (
     ByClassFn,
-    HeldAliasesFn,
-    JudgeRulesFn,
-    MembersFn,
-    WriteCountsFn,
+    FreeAliases,
+    Freed,
+    LearnAliases,
+    Learned,
+    WriteAliasCounts,
     joined_keys,
     keepers,
     now_seen,
@@ -21,233 +25,251 @@ from ..transforms.aliases.learn import (
     suggest,
     with_forms,
 )
-from ..transforms.documents.external import AdmitExternalFn
-from ..transforms.documents.parse_visits import ParseFn, Taken
-from ..transforms.documents.rejections import WriteRejectionsFn
-from ..transforms.duplicates.exact import JudgeFn
-from ..transforms.duplicates.near import DecideFn, FindPairsFn, ReadEarlierFn
-from ..transforms.exchange.functions import StageFn, WriteFn
-from ..transforms.exchange.graph import DROPPED, Converted, Graph, Part, Routing, Source, Target
-from ..transforms.exchange.semi_join import ReadDigestsFn, ReadUrlsFn
-from ..transforms.exchange.writers import MarkFn, ReportFn, WriteAlertsFn, WriteGoneFn
+from ..transforms.aliases.learned_rules import KnownRules
+from ..transforms.documents.external import AdmitExternal
+from ..transforms.documents.finish_pages import Finished, FinishFn, FinishPages
+from ..transforms.documents.found_links import permitted
+from ..transforms.documents.parse_visits import Parsed, ParseFn, ParseVisits, Taken
+from ..transforms.documents.rejections import WriteRejections
+from ..transforms.duplicates.exact import JudgeContents, Judged
+from ..transforms.duplicates.minhash import BANDS
+from ..transforms.duplicates.near import Decided, DecideFn, FindNearDuplicates, FindPairsFn, ReadEarlierFn
+from ..transforms.exchange.semi_join import CollectKeys, CollectSet, ReadMatching
+from ..transforms.exchange.writers import ReportFiles, WriteRows
 from ..transforms.frontier.advance_urls import (
+    Advanced,
     AdvanceFn,
-    ReadWaitingByNameFn,
+    AdvanceUrls,
+    ReadMatchingWaiting,
+    ScanTrapped,
     ScanTrappedFn,
-    WriteFrontierFn,
-    WriteLeftFn,
-    WritePlanFn,
-    WriteQueuesFn,
+    WriteFrontier,
+    WriteLeft,
+    WritePlan,
+    WriteQueues,
 )
-from ..transforms.indexing.write_tombstones import WriteTombstonesFn, had_content, removals_by_key
+from ..transforms.indexing.write_tombstones import WriteTombstones, had_content, removals_by_key
 from ..transforms.observers.registry import open_observers
-from ..transforms.politeness.add_host_turns import AddHostsFn, EarlierHostsFn, TurnsFn
-from ..transforms.sitemaps.follow import FollowFn
-from ..transforms.traps.watch_yields import (
-    HostsWithTrapsFn,
-    ReadTrapQueuesFn,
-    ReadTrapSamplesFn,
-    ReadTrapsFn,
-    hosts_of,
-)
-from .update_exchanges import Exchanges, declare, rules_of
-from .update_step import ROW_GROUPS, STAGES, UpdateStep, row_groups
-from .watch_and_finish import WatchAndFinishFn
+from ..transforms.politeness.add_host_turns import AddHostTurns
+from ..transforms.sitemaps.follow import FollowSitemaps
+from ..transforms.tables.schemas import DIGESTS, URLS
+from ..transforms.traps.watch_yields import JudgeTemplates, TrapFiles, Watched, WatchFn
+from .update_step import STAGES, UpdateStep
 
 __all__ = ["STAGES", "UpdateStep", "build"]
 
 
 def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
-    """Parse; dedup content; write documents, links and index; dedup URLs; write their states and the next frontier.
+    """Parse; dedup content; write documents, links and index; dedup URLs; write their states and the next frontier."""
+    root, round_, settings = step.root, step.round, step.settings
+    parsed = pipeline | "ParseVisits" >> ParseVisits(root, step.visits, _parser(step))
+    followed = pipeline | "FollowSitemaps" >> _sitemaps(step)
+    hosts = pipeline | "AddHostTurns" >> AddHostTurns(root, round_, step.turns, step.hosts, step.partitions)
+    judged = _judge_contents(pipeline, step, parsed)
+    near = _find_near_duplicates(pipeline, step, parsed, judged)
+    watched = _judge_templates(step, parsed, judged, near)
+    finished = _finish_pages(step, parsed, judged, near, watched)
+    scan = ScanTrappedFn(root, step.waiting.left, step.partitions, settings.traps, step.stage("ScanTrapped"))
+    scanned = pipeline | "ScanTrapped" >> ScanTrapped(step.waiting, scan, watched.trapped)
+    probes = watched.probes | "PermitProbes" >> beam.FlatMap(permitted, step.scope, step.partitions)
 
-    What the stages send to one another goes through few exchanges, in batches of several kinds, because a cluster
-    pays for each shuffle and each vertex of the graph (docs/flink.md).
-    """
-    paths = [(kind, path) for kind, some in step.files.items() for path in some]
-    files = Source(pipeline | "Files" >> beam.Create(paths, reshuffle=False), tuple(step.files))
-    visits = files.elements | "SpreadFiles" >> beam.Reshuffle() | "ListRowGroups" >> beam.FlatMap(row_groups, step.root)
-    known, partitions = rules_of(step), step.partitions
-    with Graph(step.stage) as graph:
-        to = declare(graph, step)
-        graph.read("ParseVisits", Source(visits, ROW_GROUPS), _parsers(step), _parsed(step, to))
-        round_keys = to.round_keys.as_singleton()
-        graph.read("ReadEarlier", files, _readers_of_earlier_rounds(step), _EARLIER_ROWS, round_keys)
-        graph.receive("JudgeContents", to.by_content, _judged_contents(step, to))
-        graph.receive("FindNearDuplicates", to.near_duplicates, _NEAR_DUPLICATES)
-        graph.receive("FinishPages", to.by_host, _finished_pages(step, to), round_keys)
-        trapped = to.trapped.as_list()
-        scan = ScanTrappedFn(step.root, step.waiting.left, partitions, step.settings.traps)
-        graph.read("ScanTrapped", files, {"frontier": scan}, _rows_of_traps(step, to), trapped)
-        url_keys = to.url_keys.as_singleton()
-        graph.read("ReadUrls", files, _readers_of_urls(step), _earlier_urls(to), url_keys)
-        graph.apply("Members", to.url_contents, MembersFn(known, partitions), _MEMBERS, url_keys)
-        graph.receive("LearnAliases", to.by_origin, {JudgeRulesFn.judged: [to.judged], **_TO_REPORT})
-        judged = to.judged.as_list()
-        if to.alias_keys is not None:
-            free = HeldAliasesFn(step.root, known, partitions)
-            graph.read("ReadFreed", files, {"urls": free}, _freed(step, to.alias_keys["held"]), judged)
-            alias_keys = to.alias_keys.as_singleton()
-            graph.read("ReadJoined", files, _readers_of_aliases(step), _URLS_OF_ALIASES, url_keys, alias_keys)
-        by_class = "ByClass" >> beam.ParDo(ByClassFn(AdvanceFn.__name__, known, partitions), judged)
-        graph.receive("AdvanceUrls", to.by_url, _advanced_urls(step), judged, trapped, move=by_class)
-        graph.receive("WriteFrontier", to.by_file, _TO_REPORT)
-        graph.receive("Report", to.report, {})
-
-
-_TO_REPORT: Routing = {WriteFn.files: [ReportFn.files]}
-
-
-def _keys_of_urls(step: UpdateStep, part: Part) -> Converted:
-    """The keys of the URLs in a batch, and of those that may be equivalent."""
-    return Converted(partial(with_forms, known=rules_of(step)), part)
-
-
-def _parsers(step: UpdateStep) -> Mapping[str, StageFn]:
-    root, settings, scope, shards, partitions = step.root, step.settings, step.scope, step.shards, step.partitions
-    near, requisites = settings.documents.near_duplicates, settings.fetch.requisites
-    detect, external = settings.traps.detect, step.external
-    taken = Taken(near, requisites, detect, step.index_scope, settings.extract, settings.main, external)
-    observers, progress = partial(open_observers, settings), step.stage("ParseVisits")
-    return {
-        "visits": ParseFn(scope, taken, observers, step.robot, shards, partitions, step.round, progress),
-        "sitemaps": FollowFn(scope, settings.sitemaps, settings.usage.tdmrep, shards, partitions),
-        "turns": TurnsFn(root, partitions),
-        "traps": HostsWithTrapsFn(root),
-        "report": MarkFn(),
+    files = [hosts, judged.files, watched.files, finished.files]
+    candidates = [parsed.requisites, followed.candidates, finished.candidates, probes]
+    if step.external is not None:
+        admit = AdmitExternal(root, round_, *step.external, step.partitions)
+        admitted = parsed.external | "AdmitExternal" >> admit
+        candidates.append(admitted.candidates)
+        files.append(admitted.files)
+    urls = (parsed.facts, *candidates, scanned.held) | "UrlsOfRound" >> beam.Flatten()
+    keys = _collect_urls(step, "CollectUrls", urls | "WithForms" >> beam.FlatMap(with_forms, known=rules_of(step)))
+    earlier = pipeline | "UrlsFiles" >> beam.Create(step.urls) | "ReadUrls" >> _read_urls(step, keys)
+    learned = _learn_aliases(step, parsed, judged, earlier)
+    found = _urls_of_aliases(pipeline, step, candidates, keys, earlier, learned)
+    sides = {
+        "found": found.candidates,
+        "facts": parsed.facts,
+        "earlier": found.earlier,
+        "frontier": found.waiting,
+        "near": near.by_url,
     }
+    by_class = ByClassFn(rules_of(step), step.partitions)
+    advanced = sides | "AdvanceUrls" >> AdvanceUrls(_advance(step), by_class, learned.judged, watched.trapped)
 
-
-def _parsed(step: UpdateStep, to: Exchanges) -> Routing:
-    round_, keys = to.round_keys, _keys_of_urls(step, to.url_keys["keys"])
-    contents = Converted(partial(now_seen, round_=step.round), to.url_contents)
-    removals = Converted(removals_by_key, WriteTombstonesFn.visits)
-    return {
-        ParseFn.pages: [WatchAndFinishFn.pages],
-        ParseFn.yields: [WatchAndFinishFn.yields, Converted(hosts_of, round_["hosts"])],
-        ParseFn.contents: [JudgeFn.new, round_["digests"], contents],
-        ParseFn.released: [JudgeFn.released, round_["digests"]],
-        ParseFn.bands: [FindPairsFn.new, round_["bands"]],
-        ParseFn.sites: [round_["sites"]],
-        ParseFn.changed: [DecideFn.changed],
-        ParseFn.dead: [round_["dead"]],
-        ParseFn.alerts: [WriteAlertsFn.rows],
-        ParseFn.gone: [WriteGoneFn.rows],
-        ParseFn.facts: [AdvanceFn.facts, removals, keys],
-        ParseFn.requisites: [AdvanceFn.candidates, keys],
-        ParseFn.external: DROPPED if step.external is None else [AdmitExternalFn.found],
-        ParseFn.rejections: [WriteRejectionsFn.rejections],
-        FollowFn.candidates: [AdvanceFn.candidates, keys],
-        FollowFn.rejections: [WriteRejectionsFn.rejections],
-        TurnsFn.turns: [AddHostsFn.turns],
-        TurnsFn.hosts: [round_["turn_hosts"]],
-        HostsWithTrapsFn.hosts: [round_["trap_hosts"]],
-        **_TO_REPORT,
+    tombstones = {
+        "visits": parsed.facts | "RemovalsOfVisits" >> beam.FlatMap(removals_by_key),
+        "documents": finished.removals,
+        "earlier": earlier | "HadContent" >> beam.FlatMap(had_content),
     }
-
-
-def _readers_of_earlier_rounds(step: UpdateStep) -> Mapping[str, StageFn]:
-    """Read what the round's contents, templates and hosts are compared with."""
-    root, shards, partitions = step.root, step.shards, step.partitions
-    return {
-        "digests": ReadDigestsFn(root, partitions, "digests"),
-        "near": ReadEarlierFn(root, partitions),
-        "traps": ReadTrapsFn(root, shards),
-        "trap_samples": ReadTrapSamplesFn(root, shards),
-        "trap_queues": ReadTrapQueuesFn(root, shards),
-        "hosts": EarlierHostsFn(root, partitions),
-    }
-
-
-_EARLIER_ROWS: Routing = {
-    ReadDigestsFn.rows: [JudgeFn.earlier],
-    ReadEarlierFn.entries: [FindPairsFn.earlier],
-    ReadTrapsFn.rows: [WatchAndFinishFn.traps],
-    ReadTrapSamplesFn.rows: [WatchAndFinishFn.trap_samples],
-    ReadTrapQueuesFn.rows: [WatchAndFinishFn.trap_queues],
-    EarlierHostsFn.rows: [AddHostsFn.earlier],
-}
-
-
-def _judged_contents(step: UpdateStep, to: Exchanges) -> Routing:
-    """Exact duplicates and pairs of similar documents; the alias rules that they suggest."""
-    suggested = Converted(partial(suggest, known=rules_of(step)), to.url_keys["suggested"])
-    keys = _keys_of_urls(step, to.url_keys["keys"])
-    return {
-        JudgeFn.duplicates: [WatchAndFinishFn.duplicates, DecideFn.duplicates],
-        JudgeFn.copies: [WatchAndFinishFn.copies],
-        JudgeFn.pairs: DROPPED if step.aliases is None else [suggested, Converted(keepers, to.url_contents)],
-        FindPairsFn.pairs: [DecideFn.pairs],
-        **({} if step.external is None else {AdmitExternalFn.candidates: [AdvanceFn.candidates, keys]}),
-        **_TO_REPORT,
-    }
-
-
-_NEAR_DUPLICATES: Routing = {DecideFn.by_shard: [WatchAndFinishFn.near], DecideFn.by_url: [AdvanceFn.near]}
-
-
-def _finished_pages(step: UpdateStep, to: Exchanges) -> Routing:
-    return {
-        WatchAndFinishFn.candidates: [AdvanceFn.candidates, _keys_of_urls(step, to.url_keys["keys"])],
-        WatchAndFinishFn.removals: [WriteTombstonesFn.documents],
-        WatchAndFinishFn.rejections: [WriteRejectionsFn.rejections],
-        WatchAndFinishFn.trapped: [to.trapped],
-        **_TO_REPORT,
-    }
-
-
-def _rows_of_traps(step: UpdateStep, to: Exchanges) -> Routing:
-    return {
-        ScanTrappedFn.held: [_keys_of_urls(step, to.url_keys["keys"])],
-        ScanTrappedFn.queues: [WriteQueuesFn.queues],
-    }
-
-
-_WAITING_ROWS: Routing = {ReadWaitingByNameFn.rows: [AdvanceFn.frontier]}
-_URLS_OF_ALIASES: Routing = {ReadUrlsFn.rows: [AdvanceFn.earlier], **_WAITING_ROWS}
-_MEMBERS: Routing = {MembersFn.members: [JudgeRulesFn.members]}
-
-
-def _readers_of_urls(step: UpdateStep) -> Mapping[str, StageFn]:
-    """Read the earlier states of the URLs found and visited, and their waiting rows unless alias rules are in use."""
-    urls = ReadUrlsFn(step.root, step.partitions, "keys")
-    if rules_of(step).used:
-        return {"urls": urls}
-    return {"urls": urls, "frontier": ReadWaitingByNameFn(step.root, step.waiting.left, step.partitions, "keys")}
-
-
-def _earlier_urls(to: Exchanges) -> Routing:
-    earlier: list[Target] = [
-        AdvanceFn.earlier,
-        Converted(had_content, WriteTombstonesFn.earlier),
-        Converted(seen_before, to.url_contents),
+    rejections = (parsed.rejections, followed.rejections, finished.rejections) | "Rejections" >> beam.Flatten()
+    files += [
+        learned.files,
+        advanced.files,
+        parsed.alerts | "WriteAlerts" >> WriteRows(root, "alerts", round_, "kind"),
+        parsed.gone | "WriteGone" >> WriteRows(root, "near", round_),
+        tombstones | "WriteTombstones" >> WriteTombstones(root, round_),
+        rejections | "WriteRejections" >> WriteRejections(root, round_),
+        *_write_frontier(step, advanced, scanned.queues),
     ]
-    if to.alias_keys is None:
-        return {ReadUrlsFn.rows: earlier, **_WAITING_ROWS}
-    return {ReadUrlsFn.rows: [*earlier, Converted(joined_keys, to.alias_keys["joined"])]}
+    files | "Files" >> beam.Flatten() | "ReportFiles" >> ReportFiles(step.report)
 
 
-def _freed(step: UpdateStep, held: Part) -> Routing:
-    """The aliases whose rules are dropped."""
-    return {HeldAliasesFn.candidates: [AdvanceFn.candidates], HeldAliasesFn.held: [_keys_of_urls(step, held)]}
+def rules_of(step: UpdateStep) -> KnownRules:
+    """The alias rules before the round; none if alias detection is off."""
+    return step.aliases or KnownRules.of([])
 
 
-def _readers_of_aliases(step: UpdateStep) -> Mapping[str, StageFn]:
-    """Read the states of aliases set free, and the waiting rows, also of the URLs that represent aliases."""
-    return {
-        "urls": ReadUrlsFn(step.root, step.partitions, "held"),
-        "frontier": ReadWaitingByNameFn(step.root, step.waiting.left, step.partitions, "keys", "joined"),
+def _parser(step: UpdateStep) -> ParseFn:
+    settings = step.settings
+    near, requisites, detect = settings.documents.near_duplicates, settings.fetch.requisites, settings.traps.detect
+    taken = Taken(near, requisites, detect, step.index_scope, settings.extract, settings.main, step.external)
+    observers, progress = partial(open_observers, settings), step.stage("ParseVisits")
+    return ParseFn(step.scope, taken, observers, step.robot, step.shards, step.partitions, step.round, progress)
+
+
+def _sitemaps(step: UpdateStep) -> FollowSitemaps:
+    settings = step.settings
+    files = [*(("visits", path) for path in step.visits), *(("robots", path) for path in step.robots)]
+    return FollowSitemaps(step.scope, settings.sitemaps, settings.usage.tdmrep, files, step.shards, step.partitions)
+
+
+def _judge_contents(pipeline: beam.Pipeline, step: UpdateStep, parsed: Parsed) -> Judged:
+    """The contents of the round meet those of all earlier rounds."""
+    digests = (parsed.contents, parsed.released) | "Digests" >> beam.Flatten()
+    keys = digests | "CollectDigests" >> CollectKeys(step.visit_rows, "digest", "digest")
+    read = ReadMatching(step.root, DIGESTS, "digest", step.partitions, keys)
+    earlier = pipeline | "DigestsFiles" >> beam.Create(step.digests) | "ReadDigests" >> read
+    contents = {"new": parsed.contents, "earlier": earlier, "released": parsed.released}
+    return contents | "JudgeContents" >> JudgeContents(step.root, step.round, step.stage("JudgeContents"))
+
+
+def _find_near_duplicates(pipeline: beam.Pipeline, step: UpdateStep, parsed: Parsed, judged: Judged) -> Decided:
+    """The documents of the round meet similar ones of all rounds."""
+    bands = parsed.bands | "CollectBands" >> CollectKeys(step.visit_rows * BANDS, "band", None)
+    sites = parsed.sites | "CollectSites" >> CollectSet()
+    read = beam.ParDo(
+        ReadEarlierFn(step.root, step.partitions), beam.pvalue.AsSingleton(bands), beam.pvalue.AsSingleton(sites)
+    )
+    found = {
+        "new": parsed.bands,
+        "earlier": pipeline | "NearFiles" >> beam.Create(step.near) | "ReadNear" >> read,
+        "duplicates": judged.duplicates,
+        "changed": parsed.changed,
     }
+    similarity, progress = step.settings.documents.similarity, step.stage("FindNearDuplicates")
+    decide = DecideFn(step.root, step.near, step.round, similarity, step.partitions, progress)
+    return found | "FindNearDuplicates" >> FindNearDuplicates(FindPairsFn(step.round, similarity), decide)
 
 
-def _advanced_urls(step: UpdateStep) -> Routing:
-    is_planned = step.plan is not None
-    return {
-        AdvanceFn.written: [WriteFrontierFn.written],
-        AdvanceFn.left: [WriteLeftFn.left],
-        AdvanceFn.queues: [WriteQueuesFn.queues],
-        AdvanceFn.aliases: [WriteCountsFn.aliases],
-        AdvanceFn.due: [WritePlanFn.due] if is_planned else DROPPED,
-        AdvanceFn.pages: [WritePlanFn.pages] if is_planned else DROPPED,
-        AdvanceFn.observed: [WritePlanFn.observed] if is_planned else DROPPED,
-        **_TO_REPORT,
+def _judge_templates(step: UpdateStep, parsed: Parsed, judged: Judged, near: Decided) -> Watched:
+    """What the pages of each template have yielded, in this round and before."""
+    watch = WatchFn(step.root, step.round, step.settings.traps, step.secret)
+    files = TrapFiles(step.trap_files, step.trap_samples, step.trap_queues)
+    found = {"yields": parsed.yields, "duplicates": judged.duplicates, "near": near.by_shard}
+    return found | "JudgeTemplates" >> JudgeTemplates(step.root, files, step.shards, watch)
+
+
+def _finish_pages(step: UpdateStep, parsed: Parsed, judged: Judged, near: Decided, watched: Watched) -> Finished:
+    """The pages meet what was judged of them: duplicates, near duplicates, and pages without news."""
+    settings = step.settings
+    finish = FinishFn(
+        step.root,
+        step.round,
+        settings.documents.korean_morphemes,
+        step.partitions,
+        settings.priority.scorers,
+        step.index_scope,
+        step.parts.segment_text,
+        step.stage("FinishPages"),
+    )
+    found = {
+        "pages": parsed.pages,
+        "stale": watched.stale,
+        "duplicates": judged.duplicates,
+        "copies": judged.copies,
+        "near": near.by_shard,
     }
+    return found | "FinishPages" >> FinishPages(finish, parsed.dead)
+
+
+def _collect_urls(step: UpdateStep, label: str, urls: beam.PCollection) -> beam.PCollection:
+    """The keys of URLs, by which earlier rows are read."""
+    return urls | label >> CollectKeys(step.links, "url_key", "host")
+
+
+def _read_urls(step: UpdateStep, keys: beam.PCollection) -> ReadMatching:
+    return ReadMatching(step.root, URLS, "url_key", step.partitions, keys)
+
+
+def _learn_aliases(step: UpdateStep, parsed: Parsed, judged: Judged, earlier: beam.PCollection) -> Learned:
+    """Alias rules meet the contents of URLs, of this round and of earlier ones."""
+    known = rules_of(step)
+    pairs = judged.pairs if step.aliases is not None else judged.pairs | "NoPairs" >> beam.Filter(_never)
+    contents = (
+        parsed.contents | "NowSeen" >> beam.FlatMap(now_seen, step.round),
+        earlier | "SeenBefore" >> beam.FlatMap(seen_before),
+        pairs | "Keepers" >> beam.FlatMap(keepers),
+    ) | "ContentsOfUrls" >> beam.Flatten()
+    suggested = pairs | "Suggest" >> beam.FlatMap(suggest, known)
+    progress = step.stage("LearnAliases")
+    return contents | "LearnAliases" >> LearnAliases(step.root, step.round, known, step.partitions, suggested, progress)
+
+
+def _never(_: object) -> bool:
+    return False
+
+
+class _Urls(NamedTuple):
+    """The URLs of a round, and what earlier rounds know about them."""
+
+    candidates: beam.PCollection  # CANDIDATES
+    earlier: beam.PCollection  # URLS
+    waiting: beam.PCollection  # MATCHED
+
+
+def _urls_of_aliases(
+    pipeline: beam.Pipeline,
+    step: UpdateStep,
+    candidates: Sequence[beam.PCollection],
+    keys: beam.PCollection,
+    earlier: beam.PCollection,
+    learned: Learned,
+) -> _Urls:
+    """The new URLs meet those of all earlier rounds; with alias rules in use, also the URLs that represent aliases."""
+    root, left, partitions, known = step.root, step.waiting, step.partitions, rules_of(step)
+    if not known.used:
+        waiting = pipeline | "ReadFrontier" >> ReadMatchingWaiting(root, left, partitions, keys)
+        return _Urls(candidates | "Candidates" >> beam.Flatten(), earlier, waiting)
+    paths = pipeline | "UrlsFilesAgain" >> beam.Create(step.urls) | "SpreadUrlsFiles" >> beam.Reshuffle()
+    freed: Freed = paths | "FreeAliases" >> FreeAliases(root, known, partitions, learned.judged)
+    joined = _collect_urls(step, "CollectJoined", earlier | "Joined" >> beam.FlatMap(joined_keys))
+    forms = freed.held | "FormsOfFreed" >> beam.FlatMap(with_forms, known=known)
+    held = _collect_urls(step, "CollectFreed", forms)
+    more = pipeline | "UrlsFilesOfFreed" >> beam.Create(step.urls) | "ReadFreed" >> _read_urls(step, held)
+    waiting = pipeline | "ReadFrontier" >> ReadMatchingWaiting(root, left, partitions, keys, joined)
+    return _Urls(
+        (*candidates, freed.candidates) | "Candidates" >> beam.Flatten(),
+        (earlier, more) | "EarlierUrls" >> beam.Flatten(),
+        waiting,
+    )
+
+
+def _advance(step: UpdateStep) -> AdvanceFn:
+    settings, known = step.settings, rules_of(step)
+    shards, depth, progress = step.frontier_shards, settings.scope.depth, step.stage("AdvanceUrls")
+    limits, traps, plan, secret = settings.limits, settings.traps, step.plan, step.secret
+    return AdvanceFn(step.root, step.round, limits, traps, shards, known, plan, secret, depth, step.follows, progress)
+
+
+def _write_frontier(step: UpdateStep, advanced: Advanced, scanned: beam.PCollection) -> list[beam.PCollection]:
+    """Write the next frontier and the tables that have one file a round."""
+    root, round_ = step.root, step.round
+    queues = (advanced.queues, scanned) | "Queues" >> beam.Flatten()
+    files = [
+        advanced.written | "WriteFrontier" >> WriteFrontier(root, round_ + 1, step.stage("WriteFrontier")),
+        advanced.left | "WriteLeft" >> WriteLeft(root, round_),
+        queues | "WriteQueues" >> WriteQueues(root, round_),
+        advanced.aliases | "WriteAliasCounts" >> WriteAliasCounts(root, round_, rules_of(step)),
+    ]
+    if step.plan is not None:
+        files.append(advanced | "WritePlan" >> WritePlan(root, round_, step.plan))
+    return files

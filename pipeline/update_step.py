@@ -1,8 +1,7 @@
 """What an update step is given, its sizes and the names of its stages."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ..transforms.aliases.learned_rules import KnownRules
 from ..transforms.directory.waiting import Waiting
@@ -11,7 +10,6 @@ from ..transforms.frontier.revisit_plan import Plan
 from ..transforms.memory.bounds import ONE, Parts
 from ..transforms.parsing.crawl_scope import CrawlScope
 from ..transforms.settings import Settings
-from ..transforms.tables.table_files import open_parquet
 from ..transforms.urls.index_scope import IndexScope
 
 STAGES = {
@@ -27,9 +25,6 @@ STAGES = {
     "WriteFrontier": "writing the next frontier",
 }
 """The stages on which workers report, by label and in the order in which they run, with what they do."""
-
-ROW_GROUPS = ("visits", "sitemaps", "turns", "traps", "report")
-"""The kinds that `row_groups` yields."""
 
 _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a round, roughly
 _ROWS_PER_PARTITION = 100_000
@@ -108,13 +103,6 @@ class UpdateStep:
         """Files of the frontier that the step writes."""
         return _share(self.links, _ROWS_PER_FRONTIER_FILE, 1)
 
-    @property
-    def files(self) -> dict[str, Sequence[str]]:
-        """The paths of all files that the step reads, by kind, and one empty path of "report", for `MarkFn`."""
-        names = ("visits", "robots", "turns", "urls", "digests", "near", "hosts", "trap_samples", "trap_queues")
-        tables = {name: getattr(self, name) for name in names}
-        return {"report": [""], **tables, "traps": self.trap_files, "frontier": self.waiting.frontier}
-
     def stage(self, label: str) -> StageProgress | None:
         """Return where workers report that they process a stage, by its label; None: they do not."""
         if not self.progress or label not in STAGES:
@@ -128,15 +116,3 @@ class UpdateStep:
 
 def _share(rows: int, most: int, least: int) -> int:
     return min(256, max(least, -(-rows // most)))
-
-
-def row_groups(file: tuple[str, str], root: str) -> Iterator[tuple[str, Any]]:
-    """Yield what the first stage reads of a file: visits by row group; nothing of files that later stages read."""
-    kind, path = file
-    if kind == "visits":
-        with open_parquet(root, path) as visits:
-            yield from (("visits", (path, number)) for number in range(visits.num_row_groups))
-    if kind in ("visits", "robots"):
-        yield "sitemaps", file
-    if kind in ("turns", "traps", "report"):
-        yield file

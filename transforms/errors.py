@@ -4,6 +4,9 @@ import errno
 import os
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+MAKE_ROOM = "make room there"
+"""The remedy in the line of a full disk."""
+
 _NOT_ALLOWED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR}
 
 
@@ -32,7 +35,7 @@ class DiskError(CrawlDirError, OSError):
         if error.errno == errno.EFBIG:
             remedy = "raise the limit of file sizes (ulimit -f) and run the command again; what is committed is safe"
         elif error.errno in _NO_ROOM:
-            remedy = "make room there and run the command again; what is committed is safe"
+            remedy = f"{MAKE_ROOM} and run the command again; what is committed is safe"
         elif error.errno in _NOT_ALLOWED:
             remedy = "name a directory that you may write"
         else:

@@ -1,6 +1,7 @@
 """Removes files that no committed step names: what failed attempts, and removals that were killed, have left."""
 
 import contextlib
+import os
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
@@ -9,6 +10,7 @@ from ...transforms.directory.checkpoints import fold
 from ...transforms.directory.crawl_dir import CrawlDir, next_step, visible_files
 from ...transforms.directory.own_files import is_own, removable, remove
 from ...transforms.directory.pieces import attempts_prefix, find_leftovers
+from ...transforms.errors import CrawlDirError
 from ...transforms.files import filesystem
 from ...transforms.files.store import is_draft
 from ...transforms.tables.schemas import TABLES
@@ -29,6 +31,14 @@ def remove_garbage(
     within `kept_for`: a reader may be about to open them. The order matters: whoever wrote a file before the files were
     listed was registered then, or had committed. `is_guarded` says that the caller guards the crawl directory.
     """
+    garbage = _garbage(crawl, now, kept_for, is_guarded)
+    crawl.require_claim()
+    with contextlib.suppress(FileNotFoundError):  # a writer removed its own
+        remove(crawl, garbage)
+    return garbage + _remove_drafts(crawl, is_guarded)
+
+
+def _garbage(crawl: CrawlDir, now: datetime, kept_for: timedelta, is_guarded: bool) -> list[str]:
     files = list(_data_files(crawl))
     stems = live_stems(crawl, is_guarded)
     crawl.forget_names()  # seeds may have been committed since the owner of the lock has listed manifests
@@ -37,11 +47,17 @@ def remove_garbage(
     left = find_leftovers(crawl, attempts_prefix(next_step(manifests)))  # the next crawl adopts them
     visible = {*visible_files(lately), *left.records, *left.promises, *(file.path for file in left.files)}
     unseen = (path for path in files if not (_is_visible(path, visible) or any(stem in path for stem in stems)))
-    garbage = removable(crawl, unseen)
-    crawl.require_claim()
-    with contextlib.suppress(FileNotFoundError):  # a writer removed its own
-        remove(crawl, garbage)
-    return garbage + _remove_drafts(crawl, is_guarded)
+    return removable(crawl, unseen)
+
+
+def garbage_bytes(crawl: CrawlDir, now: datetime) -> int:
+    """Return the size of what `remove_garbage` would remove, on a disk; 0 if it cannot be read now."""
+    try:
+        if not filesystem.store_of(crawl.root).has_local_paths:
+            return 0
+        return sum(os.path.getsize(crawl.path(path)) for path in _garbage(crawl, now, KEPT_FOR, is_guarded=False))
+    except (OSError, CrawlDirError):
+        return 0
 
 
 def _remove_drafts(crawl: CrawlDir, is_guarded: bool) -> list[str]:

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from ...transforms.directory.crawl_dir import CrawlDir, files_of, next_step
 from ...transforms.directory.pieces import attempts_prefix, find_leftovers
 from ...transforms.politeness.adopted import state_rows
-from ...transforms.politeness.backoff import STATE_COLUMNS, HostState, usual_rest
-from ...transforms.politeness.host_stats import newest_row
+from ...transforms.politeness.backoff import STATE_COLUMNS, HostState, name_ready_at, usual_rest
+from ...transforms.politeness.host_stats import newest_rows
 from ...transforms.settings import Politeness
+from ...transforms.urls.canonical import host_name
 from ..terminal.errors import Failure
 
 _LONGEST_S = 60.0
@@ -35,22 +36,26 @@ class Pace:
         self._answered_at: dict[str, float] = {}
 
     def wait(self, host: str) -> None:
-        """Return when the next request to a host may start."""
+        """Return when the next request to a host may start; all ports of its name count."""
+        port, host = host, host_name(host)
         if host in self._answered_at:
             rest = usual_rest(self._states[host], self._politeness).seconds
             left = self._answered_at[host] + rest - self._clock()
         else:
-            left = self._first(host)
+            left = self._first(port)
         if left > 0:
             self._sleep(left)
 
     def answered(self, host: str, elapsed_s: float) -> None:
         """Take note of an answer that took so long."""
+        host = host_name(host)
         self._states[host] = dataclasses.replace(self._state(host), elapsed_s=elapsed_s)
         self._answered_at[host] = self._clock()
 
     def set_crawl_delay(self, host: str, seconds: float) -> None:
-        """Take note of the Crawl-delay in a host's robots.txt."""
+        """Take note of the Crawl-delay in a host's robots.txt; the largest of its ports counts."""
+        host = host_name(host)
+        seconds = max(seconds, self._state(host).crawl_delay)
         self._states[host] = dataclasses.replace(self._state(host), crawl_delay=seconds)
 
     def _state(self, host: str) -> HostState:
@@ -71,11 +76,17 @@ def seconds_left(crawl: CrawlDir, host: str, now: datetime) -> float:
     fetched = files_of((m for m in manifests if (m.step, m.round) == ("fetch", step.round)), "host_turns")
     under_way = find_leftovers(crawl, attempts_prefix(step))
     later = state_rows(crawl.root, under_way._replace(files=[*fetched, *under_way.files]))
-    known = query_arrow(crawl, f"SELECT {columns} FROM hosts WHERE host = ?", [host]).to_pylist()
-    row = newest_row([*known, *(row for row in later if row["host"] == host)])
-    if row is None or row["not_before"] is None:
+    of_name = f"SELECT {columns} FROM hosts WHERE regexp_replace(host, ':[0-9]+$', '') = ?"
+    known = query_arrow(crawl, of_name, [host_name(host)]).to_pylist()
+    rows = newest_rows([*known, *(row for row in later if host_name(row["host"]) == host_name(host))])
+    moments = [
+        (moment.astimezone(UTC), row["held_by"])
+        for name, row in rows.items()
+        if (moment := row["not_before"] if name == host else name_ready_at(row, Politeness(delay=0.0)))
+    ]
+    if not moments:
         return 0.0
-    until, why = row["not_before"].astimezone(UTC), row["held_by"]
+    until, why = max(moments, key=lambda one: one[0])
     left: float = (until - now).total_seconds()
     if left > _LONGEST_S:
         reason = f" ({why})" if why else ""

@@ -1,6 +1,7 @@
 """Shows the progress of a crawl: on a terminal, as lines of text, as events in JSON, and in a log file."""
 
 import contextlib
+import errno
 import os
 import signal
 import threading
@@ -63,7 +64,8 @@ class Console:
     def event(self, event: Event) -> None:
         with self._lock:
             for output in self._outputs:
-                output.event(event)
+                with _while_open():
+                    output.event(event)
 
     def warn(self, line: str) -> None:
         self.event(events.Warned(message=line))
@@ -133,10 +135,22 @@ class Console:
             if current and reported:
                 self._running = current.at(now, reported, waits)
                 for number in due:
-                    self._outputs[number].running(self._running)
+                    with _while_open():
+                        self._outputs[number].running(self._running)
             elif self._busy:
                 for number in due:
-                    self._outputs[number].busy(self._busy[0], now - self._busy[1])
+                    with _while_open():
+                        self._outputs[number].busy(self._busy[0], now - self._busy[1])
+
+
+@contextlib.contextmanager
+def _while_open() -> Iterator[None]:
+    """Ignore that a terminal was closed: the crawl stops politely (SIGHUP), and nobody reads on."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
 
 
 @contextlib.contextmanager
@@ -160,7 +174,7 @@ def telling(what: str, output: Output) -> Iterator[Callable[[str], None]]:
 
 
 def run_interruptibly(work: Callable[[], T], stop: StopSignal, console: Console) -> T:
-    """Run in the background; Ctrl-C or SIGTERM sets `stop`, a second one ends the program."""
+    """Run in the background; Ctrl-C, SIGTERM or a closed terminal sets `stop`, a second one ends the program."""
 
     def interrupted(*_: object) -> None:
         if stop.is_set():
@@ -173,7 +187,8 @@ def run_interruptibly(work: Callable[[], T], stop: StopSignal, console: Console)
         )
         stop.stop()
 
-    before = [(number, signal.signal(number, interrupted)) for number in INTERRUPTS]
+    heard = [number for number in INTERRUPTS if signal.getsignal(number) is not signal.SIG_IGN]  # as nohup does
+    before = [(number, signal.signal(number, interrupted)) for number in heard]
     background = Background(work)
     try:
         background.wait(console.tick)

@@ -4,10 +4,11 @@ The command line and the Python API both start crawls here; they differ in the o
 in their output (`Observer`).
 """
 
+import contextlib
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 from ...pipeline import control
 from ...pipeline.add_revisits import add_all
 from ...pipeline.attempt import Engine
+from ...pipeline.compaction.garbage import garbage_bytes
 from ...pipeline.control import End, StopSignal
 from ...pipeline.crawl import run_crawl
 from ...pipeline.rank import has_lost_ranks, has_unranked_links, rank
@@ -39,7 +41,8 @@ from ...transforms.signatures.signer import signer_of
 from ...transforms.tables.sitemap_terms import SITEMAP
 from ...transforms.urls.filter_plugins import load_filters
 from ..process.lock import Lock
-from ..terminal.errors import StartError
+from ..terminal.errors import MAKE_ROOM, Failure, StartError
+from ..terminal.units import size as bytes_size
 
 SETTINGS = {
     "max_pages": "limits.max_pages",
@@ -249,10 +252,24 @@ def run(
         if again:
             observer.busy("looking for pages to visit again")
             add_all(claimed, engine)
-        end = run_crawl(claimed, settings, engine, observer, stop, rounds)
+        with naming_garbage(claimed):
+            end = run_crawl(claimed, settings, engine, observer, stop, rounds)
         if not stop.is_set():
             rank_after_crawl(claimed, settings.ranking, engine, observer)
     return end
+
+
+@contextlib.contextmanager
+def naming_garbage(directory: CrawlDir) -> Iterator[None]:
+    """Add to the line of a full disk how much `beamtrawl clean` would free, if that is anything."""
+    try:
+        yield
+    except Exception as error:
+        line = str(error)
+        if MAKE_ROOM not in line or "\n" in line or not (size := garbage_bytes(directory, datetime.now(UTC))):
+            raise
+        clean = f"{MAKE_ROOM} (beamtrawl clean {directory.root} frees {bytes_size(size)} of failed attempts)"
+        raise Failure(line.replace(MAKE_ROOM, clean)) from error
 
 
 def _not_stored(settings: Settings, stored: Settings) -> list[str]:
@@ -275,4 +292,5 @@ def rank_after_crawl(directory: CrawlDir, ranking: Ranking, engine: Engine, obse
         observer.step_committed(rank(directory, engine, ranking.max_links, now, observer.warn))
     except Exception as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        observer.warn(f"the links could not be ranked: {reason}; try again with: beamtrawl rank {directory.root}")
+        again = "" if "run the command again" in reason else f"; try again with: beamtrawl rank {directory.root}"
+        observer.warn(f"the links could not be ranked: {reason}{again}")

@@ -26,9 +26,11 @@ from apache_beam.runners.worker.bundle_processor import DATA_INPUT_URN, DATA_OUT
 from apache_beam.transforms.window import GlobalWindow, GlobalWindows
 from apache_beam.utils import windowed_value
 
-from ...transforms.exchange.stages import EXCHANGE
 from ...transforms.tables.batches import release_freed
 from ..process.spool import Spool, SpooledList
+
+JOIN = "/CoGroupByKeyImpl/GroupByKey/Read"
+"""In the name of a stage that reads the result of a CoGroupByKey."""
 
 _BUNDLE_BYTES = 4 << 20  # of which the driver and a worker have several copies
 
@@ -48,7 +50,7 @@ class Runner(FnApiRunner):
             keep_in_file(bundle_context_manager.get_buffer(buffer, transform), self._spool)
         if only_passes(bundle_context_manager):
             return _Pass(bundle_context_manager)
-        if stage.is_stateful() or not any(f"/{EXCHANGE}/Read" in each.unique_name for each in stage.transforms):
+        if stage.is_stateful() or not any(JOIN in each.unique_name for each in stage.transforms):
             return super()._get_bundle_manager(bundle_context_manager)
         tokens = FnApiRunner.get_cache_token_generator(static=False)
         return _SmallBundles(bundle_context_manager, self._progress_frequency, cache_token_generator=tokens)

@@ -14,12 +14,15 @@ import os
 import select
 import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator
 from typing import Any, TextIO
 
+from ..process.background import INTERRUPTS
 from ..process.cache_folder import cache_folder
+from ..process.failed_threads import on_failed_thread
 from ..process.garbage import collect_rarely
 from ..process.memory import share_memory
 from ..terminal.errors import BEAM_REPEATS
@@ -29,9 +32,9 @@ from .parent_watch import end_with_parent
 def main() -> None:
     """Import what workers need, then serve the driver on the standard streams, until its end of stdin is closed.
 
-    Ctrl-C and SIGTERM are for the driver, which then ends the workers.
+    Ctrl-C, SIGTERM and SIGHUP are for the driver, which then ends the workers.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in INTERRUPTS:
         signal.signal(number, signal.SIG_IGN)
     collect_rarely()
     share_memory()
@@ -101,13 +104,29 @@ def _work(environment: dict[str, str], harness: Any) -> None:
         os.dup2(2, 1)  # the server's stdout is for its answers only
         os.environ.update(environment)
         end_with_parent()
-        harness([])
+        threading.excepthook = _end_without_memory
+        with on_failed_thread(_end):
+            harness([])
         code = 0
     except BaseException:  # also SystemExit: the server must not run on in this process
         traceback.print_exc()
     finally:
         sys.stderr.flush()
         os._exit(code)
+
+
+def _end(reason: str) -> None:
+    """End this worker at once: the driver shows its last line."""
+    sys.stderr.write(f"{reason}\n")
+    sys.stderr.flush()
+    os._exit(1)
+
+
+def _end_without_memory(failed: threading.ExceptHookArgs) -> None:
+    """End a worker one of whose threads has found no memory: nothing would do the work of that thread."""
+    if issubclass(failed.exc_type, MemoryError):
+        _end("no memory is left: raise its limit (ulimit -v), or take fewer workers")
+    threading.__excepthook__(failed)
 
 
 class _WithoutTracebacks:

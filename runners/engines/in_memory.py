@@ -21,7 +21,6 @@ from apache_beam.runners.runner import PipelineResult, PipelineRunner, PipelineS
 from apache_beam.transforms.sideinputs import SideInputMap
 from apache_beam.transforms.window import GlobalWindows, WindowedValue
 
-from ...transforms.exchange.stages import EXCHANGE
 from ...transforms.tables.batches import release_freed
 
 _BUNDLE_BYTES = 4 << 20
@@ -249,7 +248,7 @@ class _Graph:
         if isinstance(transform, beam.Flatten):
             return _Vertex(output)
         if isinstance(transform, beam.GroupByKey):
-            return _Group(output, applied.full_label.endswith(f"/{EXCHANGE}"))
+            return _Group(output, "/CoGroupByKeyImpl/" in applied.full_label)
         if _is_combined(transform):
             return _Combine(output, transform)
         raise NotImplementedError(f"{applied.full_label}: no pipeline of this program has had such a transform")

@@ -26,6 +26,7 @@ from apache_beam.runners.portability.local_job_service import BeamFnLoggingServi
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 from google.protobuf import json_format, text_format
 
+from ..process.failed_threads import on_failed_thread
 from .fork_server import ForkServer
 
 _URN = "beamtrawl:env:local_workers:v1"
@@ -38,8 +39,15 @@ Beam's harness waits forever for its log to close if the connection of the log b
 class LocalWorkers:
     """The worker processes of one pipeline, which runs inside `with`. All end with the block."""
 
-    def __init__(self, server: ForkServer) -> None:
+    def __init__(self, server: ForkServer, ask_every: float = 10.0, most_unanswered: int = 30) -> None:
+        """Ask each worker every so many seconds whether it is there; one that has left so many unanswered has failed.
+
+        Counted are requests, not seconds: a machine that was asleep has asked none.
+        """
         self.server = server
+        self._ask_every, self._most_unanswered = ask_every, most_unanswered
+        self._closing = threading.Event()
+        self._failing = on_failed_thread(lambda reason: self.fail(f"in the main process, {reason}"))
         self.failure: str | None = None  # why the first dead worker died, in one line
         self._workers: list[_Worker] = []
         self._lock = threading.Lock()
@@ -47,11 +55,15 @@ class LocalWorkers:
 
     def __enter__(self) -> "LocalWorkers":
         _running[self._name] = self
+        threading.Thread(target=self._ask_all, name="questions to workers", daemon=True).start()
+        self._failing.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._failing.__exit__(None, None, None)
+        self._closing.set()
         del _running[self._name]
         for worker in self._workers:
             worker.kill()
@@ -60,6 +72,17 @@ class LocalWorkers:
     def environment(self) -> SubprocessSDKEnvironment:
         """The environment to run a pipeline in."""
         return _Environment.from_command_string(self._name)
+
+    def _ask_all(self) -> None:
+        while not self._closing.wait(self._ask_every):
+            with self._lock:
+                workers = list(self._workers)
+            if any(worker.ask() > self._most_unanswered for worker in workers):
+                seconds = self._ask_every * self._most_unanswered
+                self.fail(
+                    f"a worker process has told nothing for {seconds:g} s and was ended; the same command goes on"
+                )
+                return
 
     def add(self, worker: "_Worker") -> None:
         with self._lock:
@@ -138,6 +161,20 @@ class _Worker(GrpcWorkerHandler):
         self.data_conn.set_inputs = lambda messages: set_inputs(_until_lost(messages))
         self._workers = _running[payload.decode()]
         self._closing = False
+        self._asked: ControlFuture | None = None
+        self._unanswered = 0
+        self._watcher: threading.Thread | None = None
+
+    def ask(self) -> int:
+        """Ask the worker for something small, unless the last question is open; return how often it was open."""
+        if self._asked is None or self._asked.is_done():
+            request = beam_fn_api_pb2.InstructionRequest(
+                monitoring_infos=beam_fn_api_pb2.MonitoringInfosMetadataRequest()
+            )
+            self._asked, self._unanswered = self.control_conn.push(request), 0
+        elif not self._closing:
+            self._unanswered += 1
+        return self._unanswered
 
     def start_worker(self) -> None:
         self._logging = grpc.server(ThreadPoolExecutor(1))
@@ -152,19 +189,20 @@ class _Worker(GrpcWorkerHandler):
             "WORKER_ID": self.worker_id,
         }
         self._process = self._workers.server.start(environment)
+        self._workers.add(self)
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
-        self._workers.add(self)
 
     def close(self) -> None:
         self._closing = True
         super().close()
 
     def stop_worker(self) -> None:
-        self._watcher.join(_END_SECONDS)
-        if self._watcher.is_alive():
-            self.kill()
-            self._watcher.join()
+        if self._watcher and self._watcher.ident:  # else it could not be started
+            self._watcher.join(_END_SECONDS)
+            if self._watcher.is_alive():
+                self.kill()
+                self._watcher.join()
         self._logging.stop(0)
 
     def fail(self, reason: str) -> None:

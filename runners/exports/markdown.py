@@ -32,9 +32,8 @@ def render(stored: Stored, rules: PageRules, link: Callable[[str], str] = str, n
     document, body = stored.document, stored.body
     if body and document["media_type"] in media_types.HTML:
         found = content(body, stored.content_type, document["url"], document["text"], rules)
-        for element in () if nosnippet else found.root.iter():
-            if element.get("data-nosnippet") is not None:
-                element.tag = "template"
+        if not nosnippet:
+            found.root.remove("[data-nosnippet]")
         return Rendered(markdown(found, link), found.licence)
     if body and document["media_type"] in media_types.MARKDOWN:
         text, _ = charsets.decode(body, media_types.parse(stored.content_type)[1], False)

@@ -9,8 +9,8 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 _TICK = 0.2  # seconds
 
-INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
-"""Ctrl-C, and the signal of service managers and containers; both request an orderly end."""
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
+"""Ctrl-C, the signal of service managers and containers, and a closed terminal; all request an orderly end."""
 
 
 class Background(Generic[T]):

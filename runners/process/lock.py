@@ -63,6 +63,7 @@ class Lock:
                 raise LockedError(
                     f"{self._directory.root} was taken by another process just now; wait for it, or stop it"
                 )
+        self._store.keep(self._directory.root)
         self._thread.start()
         return self._directory.claimed(self._claim)
 
@@ -71,9 +72,12 @@ class Lock:
     ) -> None:
         self._stop.set()
         self._thread.join()
-        with self._guarded():
-            if self._release():
-                return
+        try:
+            with self._guarded():
+                if self._release():
+                    return
+        finally:
+            self._store.release(self._directory.root)
         if error is None or isinstance(error, Exception):  # such as a file that whoever took over has removed
             try:
                 self._directory.claimed(self._claim).require_claim()
@@ -83,8 +87,13 @@ class Lock:
     def _beat(self) -> None:
         while not self._stop.wait(self._heartbeat):
             with contextlib.suppress(OSError, LockedError):  # such as a full disk: the next write may succeed
-                with self._guarded():
-                    self._is_lost = not self._renew()
+                try:
+                    with self._guarded():
+                        self._is_lost = not self._renew()
+                except CrawlDirError as error:  # the directory was moved
+                    if isinstance(error, OSError):
+                        raise
+                    self._is_lost = True
                 if self._is_lost:
                     self._on_lost()
                     return

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from ..process.absent import Absent
+from ..process.background import INTERRUPTS
 from ..process.ending import Ending
 from ..process.garbage import collect_rarely
 from ..process.streams import open_closed_streams
@@ -24,7 +25,9 @@ def main() -> int:
     if sys.stderr.isatty():
         print(starting(words), end="", file=sys.stderr, flush=True)
     make_visible()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # same as Ctrl-C: locks are released
+    for number in INTERRUPTS:  # same as Ctrl-C: locks are released
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup sets SIGHUP
+            signal.signal(number, signal.default_int_handler)
     quiet("--debug" in words)
     collect_rarely()
     keep_pandas_out(words)

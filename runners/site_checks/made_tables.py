@@ -95,6 +95,10 @@ INSERT INTO hops
         QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC) = 1
     ) u JOIN answers a ON a.url_key = u.joined_to
     WHERE u.state = 'alias' AND u.url_key NOT IN (SELECT url_key FROM hops);
+CREATE OR REPLACE TABLE placed AS
+    SELECT v.url_key FROM visits v SEMI JOIN answers a ON v.url_key = a.url_key AND v.fetched_at = a.fetched_at
+    WHERE v.outcome = '{Outcome.REDIRECTED}'
+        AND len([h FOR h IN v.headers IF lower(h.name) = 'location' AND contains(h.value, '#')]) > 0;
 CREATE OR REPLACE TABLE targets AS
     WITH RECURSIVE walk(start, place, url, hops) AS (
         SELECT url_key, next_key, next_url, 1 FROM hops
@@ -102,14 +106,17 @@ CREATE OR REPLACE TABLE targets AS
         SELECT w.start, h.next_key, h.next_url, w.hops + 1 FROM walk w JOIN hops h ON w.place = h.url_key
         WHERE w.hops < 20
     ), ends AS (
-        SELECT start, arg_max(place, hops) AS place, arg_max(url, hops) AS url FROM walk GROUP BY start
+        SELECT start, arg_max(place, hops) AS place, arg_max(url, hops) AS url,
+            bool_or(p.url_key IS NOT NULL OR q.url_key IS NOT NULL) AS is_placed
+        FROM walk LEFT JOIN placed p ON p.url_key = place LEFT JOIN placed q ON q.url_key = start GROUP BY start
     ), judged AS (
         SELECT coalesce(a.url_key, e.start) AS url_key, a.url_key IS NOT NULL AS is_visited, e.place AS final_key,
-            e.url AS final, coalesce(f.verdict IN ('gone', 'blocked', 'failed'), false) AS ends_badly,
+            e.url AS final, coalesce(e.is_placed, false) AS is_placed,
+            coalesce(f.verdict IN ('gone', 'blocked', 'failed'), false) AS ends_badly,
             coalesce(f.outcome, a.outcome) AS last_outcome, a, f
         FROM answers a FULL JOIN ends e ON a.url_key = e.start LEFT JOIN answers f ON e.place = f.url_key
     )
-    SELECT url_key, final_key, final, a.outcome = '{Outcome.REDIRECTED}' AS is_redirect,
+    SELECT url_key, final_key, final, is_placed, a.outcome = '{Outcome.REDIRECTED}' AS is_redirect,
         CASE WHEN ends_badly THEN f.verdict ELSE a.verdict END AS verdict,
         CASE WHEN ends_badly THEN f.status ELSE a.status END AS status,
         CASE WHEN ends_badly THEN f.outcome ELSE a.outcome END AS outcome,
@@ -119,7 +126,9 @@ CREATE OR REPLACE TABLE targets AS
         coalesce(last_outcome IN ({listed(_ANSWERED)}), false) AS is_answered
     FROM judged
 """
-"""`hops`: from a URL to the next one, by a redirect or as an alias. `targets`: what a link to each URL ends with."""
+"""`hops`: from a URL to the next one, by a redirect or as an alias. `targets`: what a link to each URL ends with.
+`placed`: redirects whose Location has a fragment, which replaces that of the link (Fetch standard, "location URL").
+"""
 
 LINKS = """
 CREATE OR REPLACE TABLE ids AS
@@ -144,7 +153,7 @@ CREATE OR REPLACE TABLE first_links AS
 CREATE OR REPLACE VIEW found_links AS
     SELECT c.url AS page, r.section, r.section_id, r.anchor, r.url, r.url AS target, r.target_key, r.number, r.kind,
         r.fragment, r.fragment_id, t.verdict, t.status, t.outcome, t.final, t.final_key, t.media_type, t.elapsed_ms,
-        coalesce(t.is_answered, false) AS is_answered,
+        coalesce(t.is_answered, false) AS is_answered, coalesce(t.is_placed, false) AS is_placed,
         coalesce(r.secure_key IN (SELECT url_key FROM targets WHERE is_answered), false) AS has_secure,
         greatest(t.since, f.since, CASE WHEN f.since IS NULL THEN d.since END) AS since,
         greatest(t.round, f.round, CASE WHEN f.round IS NULL THEN d.round END) AS round

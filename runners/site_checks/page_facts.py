@@ -6,18 +6,18 @@ for it then; so old crawls can be checked, too.
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 from urllib.parse import unquote
 
-from lxml import etree
+from turbohtml import Element
 
 from ...transforms import urls
 from ...transforms.http import media_types
 from ...transforms.parsing import charsets, html_links, html_metadata, html_tree, rel_canonical, robots_meta
 from ...transforms.parsing.main_text import collapse
 from ...transforms.parsing.source import MAX_MARKUP
-from ...transforms.sections.element_ids import Ids, settle_ids
+from ...transforms.sections.element_ids import Ids, settled_ids
 
 MAX_REFERENCES = html_links.MAX_LINKS
 """Maximum number of references kept per page, each target, fragment and kind once."""
@@ -47,7 +47,6 @@ _MAX_PIECES = 64  # of text, and elements, read per label
 _MAX_READ = 8 * MAX_LABEL  # characters, before spaces are collapsed: elements that are nested share one long text
 _MAX_CANDIDATES = 100  # read per srcset
 _MAX_REFERENCE = 16_384  # characters; a longer reference is a data: URL
-_INERT = ("template", "noscript")
 _DECORATION = frozenset({"none", "presentation"})
 _ALT = ("alt", "aria-label", "aria-labelledby")
 _BY_SCRIPTS = ("/", "!")  # a fragment that begins so is the route of an application, and no id
@@ -90,25 +89,25 @@ def page_facts(
     body: bytes, url: str, content_type: str | None, headers: Sequence[tuple[str, str]], robot_name: str
 ) -> PageFacts:
     """The facts of an HTML page at a canonical URL; never raises for any bytes."""
-    text, _ = charsets.decode(body[:MAX_MARKUP], media_types.parse(content_type)[1], True)
-    root, truncated = html_tree.parse(text)
+    media_type, declared = media_types.parse(content_type)
+    text, charset = charsets.decode(body[:MAX_MARKUP], declared, True)
+    root, truncated = html_tree.parse(text, media_type)
     elements = html_tree.elements(root)
     base = html_links.base_url(elements, url)
     meta = html_metadata.meta(elements)
     directives = robots_meta.from_headers(headers, robot_name) | robots_meta.from_meta(meta.tags, robot_name)
-    canonical_url, _ = rel_canonical.declared(url, html_metadata.canonical_url(elements, base), headers)
-    ids = Ids(root, is_kept=True)
-    names = {name for element in root.iter("a") if (name := element.get("name"))}
-    all_ids = frozenset(ids.all | names)
-    settle_ids(root.iter(*_HEADINGS), ids)
-    references = list(itertools.islice(_references(root, url, base), MAX_REFERENCES))
+    canonical_url, _ = rel_canonical.declared(url, html_metadata.canonical_url(elements, base, charset), headers)
+    ids = Ids(root)
+    names = {name for element in root.iter_elements("a") if (name := element.attr("name"))}
+    settled = settled_ids(root.iter_elements(_HEADINGS), ids)
+    references = list(itertools.islice(_references(root, url, base, settled, charset), MAX_REFERENCES))
     return PageFacts(
         title=html_metadata.title(elements, html_metadata.Meta((), "")),
         has_description=bool(meta.first("description")),
         h1_count=sum(1 for _ in _shown(root, "h1")),
         without_alt=list(dict.fromkeys(_without_alt(root, base))),
         references=references,
-        ids=all_ids,
+        ids=frozenset(ids.all | names),
         canonical_url=canonical_url,
         languages=list(dict.fromkeys(_languages(elements, base))),
         noindex=directives.noindex,
@@ -116,15 +115,15 @@ def page_facts(
     )
 
 
-def _references(root: Any, url: str, base: str) -> Iterator[Reference]:
+def _references(root: Element, url: str, base: str, ids: Mapping[Element, str], charset: str) -> Iterator[Reference]:
     """The http and https references of a page, each (target, fragment, kind) once; of those to itself, fragments."""
     section = section_id = ""
     seen = set[tuple[str, str]]()
     targets = dict[str, str | None]()  # many references differ in their fragments only
     found = set[tuple[str, str, str]]()
-    for element in root.iter(*_WALKED):
+    for element in root.iter_elements(_WALKED):
         if element.tag in _HEADINGS:
-            section, section_id = _text(element).rstrip(_PERMALINKS), element.get("id") or ""
+            section, section_id = _text(element).rstrip(_PERMALINKS), ids.get(element, "")
             continue
         for kind, reference in _of_element(element):
             if (reference, kind) in seen or len(reference) > _MAX_REFERENCE:
@@ -132,7 +131,7 @@ def _references(root: Any, url: str, base: str) -> Iterator[Reference]:
             seen.add((reference, kind))
             path = reference.partition("#")[0]
             if path not in targets:
-                targets[path] = urls.canonicalize(path, base)
+                targets[path] = urls.canonicalize(path, base, charset)
             target = targets[path]
             fragment = _fragment(reference) if kind in ("a", "area") else ""
             key = (target or "", fragment, kind)
@@ -142,9 +141,9 @@ def _references(root: Any, url: str, base: str) -> Iterator[Reference]:
             yield Reference(target, fragment, unquote(fragment), kind, _anchor(element), section, section_id)
 
 
-def _of_element(element: Any) -> Iterator[tuple[str, str]]:
+def _of_element(element: Element) -> Iterator[tuple[str, str]]:
     """(kind, reference as written) of an element."""
-    get, tag = element.get, element.tag
+    get, tag = element.attr, element.tag
     if reference := (get(_ATTRIBUTES[tag]) or "").strip():
         if tag == "link":
             relations = (get("rel") or "").lower().split()
@@ -170,10 +169,10 @@ def _fragment(reference: str) -> str:
     return fragment
 
 
-def _without_alt(root: Any, base: str) -> Iterator[str]:
+def _without_alt(root: Element, base: str) -> Iterator[str]:
     """Images that have no alternative text, and are not marked as decoration (HTML, 4.8.4.4)."""
     for image in _shown(root, "img"):
-        get = image.get
+        get = image.attr
         if any(get(name) is not None for name in _ALT) or (get("role") or "").strip().lower() in _DECORATION:
             continue
         if (get("aria-hidden") or "").lower() != "true":
@@ -183,31 +182,27 @@ def _without_alt(root: Any, base: str) -> Iterator[str]:
 
 def _languages(elements: html_tree.Elements, base: str) -> Iterator[str]:
     for element in elements.describing["link"]:
-        is_version = "alternate" in (element.get("rel") or "").lower().split() and element.get("hreflang")
-        if is_version and (target := urls.canonicalize(element.get("href") or "", base)):
+        is_version = "alternate" in (element.attr("rel") or "").lower().split() and element.attr("hreflang")
+        if is_version and (target := urls.canonicalize(element.attr("href") or "", base)):
             yield target
 
 
-def _shown(root: Any, tag: str) -> Iterator[Any]:
-    """The elements of a tag that are not within one that browsers with scripts do not show."""
-    inert = 0
-    for event, element in etree.iterwalk(root, events=("start", "end"), tag=(tag, *_INERT)):
-        if element.tag in _INERT:
-            inert += 1 if event == "start" else -1
-        elif event == "start" and not inert:
-            yield element
+def _shown(root: Element, tag: str) -> Iterator[Element]:
+    """The elements of a tag that are not within a `noscript`, which browsers with scripts do not show."""
+    return (element for element in root.iter_elements(tag) if element.closest("noscript") is None)
 
 
-def _anchor(element: Any) -> str:
+def _anchor(element: Element) -> str:
     text = _text(element) if element.tag == "a" else ""
     if not text:
-        labels = (one.get("alt") or one.get("title") for one in itertools.islice(element.iter(), _MAX_PIECES))
+        inside = itertools.islice(element.iter_elements(include_self=True), _MAX_PIECES)
+        labels = (one.attr("alt") or one.attr("title") for one in inside)
         text = _label(itertools.islice(filter(None, labels), 1))
     return text
 
 
-def _text(element: Any) -> str:
-    return _label(itertools.islice(element.itertext(), _MAX_PIECES))
+def _text(element: Element) -> str:
+    return _label(itertools.islice(element.strings, _MAX_PIECES))
 
 
 def _label(pieces: Iterable[str]) -> str:

@@ -140,7 +140,7 @@ ANTI JOIN named r ON r.url_key = n.other_key AND r.other_key = n.url_key
 _FRAGMENTS = """
 SELECT f.page, f.section, f.section_id, f.anchor, f.target || '#' || f.fragment, NULL, f.final, nullif(f.kind, 'a'),
     greatest(f.since, d.since), greatest(f.round, d.round)
-FROM (SELECT *, coalesce(final_key, target_key) AS page_key FROM found_links WHERE fragment <> '') f
+FROM (SELECT *, coalesce(final_key, target_key) AS page_key FROM found_links WHERE fragment <> '' AND NOT is_placed) f
 SEMI JOIN pages p ON f.page_key = p.url_key AND p.is_whole
 LEFT JOIN told d ON f.page_key = d.url_key
 ANTI JOIN ids a ON a.url_key = f.page_key AND a.id = f.fragment

@@ -2,8 +2,10 @@
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
+from ...transforms.directory.clock_ahead import in_words, step_ahead
 from ...transforms.directory.manifests import Manifest
 from ...transforms.frontier.url_states import DEAD_HOST
 from ...transforms.outcomes import Outcome
@@ -37,6 +39,7 @@ KINDS = (
     "traps",
     "too_long",
     "disk",
+    "clock",
 )
 """The kinds of alarms, as the label of a metric."""
 
@@ -182,6 +185,12 @@ def disk_alarms(free: int, total: int, limits: Alarms) -> list[Alarm]:
     if free >= limits.disk_share * total:
         return []
     return [Alarm("disk", f"the disk is nearly full: {free / 1e9:.1f} of {total / 1e9:.1f} GB are free")]
+
+
+def clock_alarms(manifests: Sequence[Manifest], now: datetime) -> list[Alarm]:
+    """An alarm if a step has ended in the future."""
+    step = step_ahead(manifests, now)
+    return [Alarm("clock", in_words(step, now))] if step else []
 
 
 def _first(kind: str, lines: Sequence[str], rest: str) -> list[Alarm]:

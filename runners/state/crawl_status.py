@@ -28,6 +28,7 @@ from ...transforms.urls.index_scope import IndexScope
 from ..progress.elsewhere import RunningStep, running_step
 from .alarms import (
     Alarm,
+    clock_alarms,
     disk_alarms,
     erring_hosts,
     failing_hosts,
@@ -124,7 +125,7 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
     digest, scope, documents = settings_digest(settings), settings.scope, settings.documents
     excluded = excluded_urls(crawl, manifests, digest, scope, documents) if excludes else None
     due = due_urls(crawl, manifests, settings.politeness, NotRequested(blocks, excluded), now)
-    alarms = _alarms(crawl, manifests, counts, hosts, traps, disk, settings.alarms)
+    alarms = _alarms(crawl, manifests, counts, hosts, traps, disk, settings.alarms, now)
     return Status(
         directory=crawl.root,
         rounds=step.round - 1 if step.kind == "fetch" else step.round,
@@ -191,6 +192,7 @@ def _alarms(
     traps: Sequence[Trap],
     disk: Space | None,
     limits: Alarms,
+    now: datetime,
 ) -> list[Alarm]:
     others = _external_hosts(crawl, manifests)
     rows = [row for name, row in hosts.items() if name not in others]
@@ -208,6 +210,7 @@ def _alarms(
         *parse_alarms(counts.parse_errors, counts.extract_errors),
         *(Alarm("traps", trap_line(trap, crawl.root)) for trap in traps),
         *too_long_alarms(read_table(crawl.root, long_urls, TABLES["rejections"]).to_pylist(), limits),
+        *clock_alarms(manifests, now),
         *(disk_alarms(disk.free, disk.total, limits) if disk else ()),
     ]
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...pipeline.held_hosts import held_hosts
+from ...transforms.directory.clock_ahead import seen_since
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
 from ...transforms.directory.waiting import Waiting, read_waiting
 from ...transforms.frontier.due_pages import DuePages
@@ -41,7 +42,7 @@ def due_urls(
     crawl: CrawlDir, manifests: Sequence[Manifest], politeness: Politeness, closed: NotRequested, now: datetime
 ) -> DueUrls:
     """Count the waiting URLs; reads two columns of the frontier and those of `closed`, and table hosts."""
-    held = held_hosts(crawl.root, paths_of(manifests, "hosts"), (), politeness, now).until
+    held = held_hosts(crawl.root, paths_of(manifests, "hosts"), (), politeness, now, (), seen_since(crawl, now)).until
     columns = ["host", "due_at", *closed.columns]
     return count_due(read_waiting(crawl.root, Waiting.of(manifests), columns), held, closed, now)
 

@@ -2,7 +2,18 @@
 
 import traceback
 
-from ...transforms.errors import BeamtrawlError
+from ...transforms.errors import MAKE_ROOM, BeamtrawlError
+
+__all__ = [
+    "BEAM_REPEATS",
+    "MAKE_ROOM",
+    "Failure",
+    "LockedError",
+    "StartError",
+    "Usage",
+    "full_traceback",
+    "one_line",
+]
 
 
 class Usage(BeamtrawlError):

@@ -158,11 +158,10 @@ class Answers:
         """
         of_names = (*parsed.names, *words_of_names(parsed.names))
         wanted = dict.fromkeys((*parsed.scoring, *of_names, *units(parsed.condition), *units(parsed.wider)))
-        patterns = [unit for unit in wanted if isinstance(unit, str) and is_pattern(unit)]
-        scored = self._corpus.scored([unit for unit in wanted if unit not in patterns], deadline)
+        scored = self._corpus.scored([*wanted], deadline)
         any_of: Callable[[Sequence[Unit]], Scored] = functools.partial(self._corpus.any_of, deadline=deadline)
+        patterns = [unit for unit in wanted if isinstance(unit, str) and is_pattern(unit)]
         stand_for = {pattern: [] if deadline.cuts() else self._corpus.like(pattern) for pattern in patterns}
-        scored |= {pattern: any_of([(term,) for term in terms]) for pattern, terms in stand_for.items()}
         respelled, absent = dict[str, str](), list[str]()
         for word in wanted:
             if isinstance(word, str) and word in self._synonyms:

@@ -23,6 +23,7 @@ from ..results.form_matches import Forms, Match, Text, kept, matches_of
 from ..results.hits import Explanation, Hit, Part
 from ..results.named_sections import named_section
 from ..results.snippets import MAX_SCANNED_CHARACTERS, MAX_SEARCHED, WIDTH, Snippet, cut, passage, searchable
+from ..results.title_endings import first_part
 from .answer import Candidate, Terms
 
 SnippetKey = tuple[int, Forms, str]
@@ -200,8 +201,8 @@ def _shown(document: StoredDocument, text: Text, forms: Forms, id_: str) -> Show
     whole, sections = document.texts["text"] or "", from_text(document.texts["sections"] or "")
     title = document.texts["title"] or ""
     in_title = {word for _, _, word in matches_of(Text(title), forms.probes, 0, len(title))}
-    if len(forms.words) > 1 and forms.words <= in_title:  # what is meant is the page
-        return ShownText(found.snippet, TOP, ())
+    if forms.words <= in_title and (len(forms.words) > 1 or _is_name(first_part(title), forms)):
+        return ShownText(found.snippet, TOP, ())  # what is meant is the page
     if id_ and whole:
         led_to = next((section for section in sections if section.id == id_), None)
         return _beginning(led_to, sections, whole, forms) if led_to else ShownText(found.snippet, Place(id_, ()), ())
@@ -211,6 +212,11 @@ def _shown(document: StoredDocument, text: Text, forms: Forms, id_: str) -> Show
     if named := named_section(sections, whole, forms, in_title, len(words | in_title)):
         return _beginning(named, sections, whole, forms)
     return ShownText(found.snippet, *_section(whole, sections, searched, found.matches))
+
+
+def _is_name(text: str, forms: Forms) -> bool:
+    """Whether a word is a text from its beginning to its end."""
+    return any(match[:2] == (0, len(text)) for match in matches_of(Text(text), forms.probes, 0, len(text)))
 
 
 def _beginning(section: Section, sections: Sequence[Section], text: str, forms: Forms) -> ShownText:

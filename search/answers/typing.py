@@ -5,13 +5,13 @@ import re
 from ...transforms.indexing.analysis import tokens
 from ..index.patterns import pattern
 from ..query.lexemes import FIELDS, FILTERS
+from ..results.title_endings import first_part
 
 COMPARED = 100
 """The most pages, the best of those that have all words in their titles, whose titles are compared with the text."""
 
 _UNFINISHED = re.compile(r"(?:(?<![^\s(+-])(\w+):)?(\w+)$")
 _BESIDE = re.compile(rf"(?<!\S)(?:[-+]\S*|(?:{'|'.join(FILTERS)}):\S*|(?:{'|'.join(FIELDS)}):)", re.IGNORECASE)
-_SEPARATOR = re.compile(r"\s+[-–—|·:•»]\s+")
 
 
 def unfinished(text: str) -> tuple[str, str]:
@@ -39,7 +39,7 @@ def title_rank(text: str, title: str) -> int:
     >>> [title_rank("vacuum", title) for title in titles]
     [0, 0, 1, 2, 1]
     """
-    typed, first = _words(_BESIDE.sub("", text)), _words(_SEPARATOR.split(title.strip(), maxsplit=1)[0])
+    typed, first = _words(_BESIDE.sub("", text)), _words(first_part(title))
     if typed == first:
         return 0
     return 1 if _words(title).startswith(typed) else 2

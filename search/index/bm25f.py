@@ -16,7 +16,6 @@ All numbers are round; how they were chosen is in docs/decisions/weights.md.
 
 import functools
 import math
-import operator
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -128,8 +127,8 @@ def impacts(postings: Postings, factors: Mapping[str, Scores], weighting: Weight
     scores *= k1 + 1
     scores[named] += weighting.names * names / (names + k1)
     if "url" in frequencies:
-        elsewhere = [tf[named] for field, tf in frequencies.items() if field != "url"]
-        scores[named[functools.reduce(operator.or_, elsewhere, np.uint8(0)) == 0]] *= weighting.url_alone
+        elsewhere = [tf[named] > 0 for field, tf in frequencies.items() if field != "url"]
+        scores[named[~np.any([np.zeros(len(named), bool), *elsewhere], axis=0)]] *= weighting.url_alone
     return scores
 
 

@@ -36,9 +36,10 @@ class Copies(NamedTuple):
 
 def find_copies(facts: Sequence[pa.Table]) -> Copies:
     """The copies among the documents of all segments, numbered consecutively; `facts` are the facts of each segment."""
-    columns = ("url_key", "url", "same_content_as")
-    table = pa.concat_tables(segment.select(columns) for segment in facts) if facts else None
-    if table is None or table["same_content_as"].null_count == table.num_rows:
+    columns = ("url_key", "url", "same_content_as")  # segments of early crawls lack the last one
+    some = [segment.select([name for name in columns if name in segment.column_names]) for segment in facts]
+    table = pa.concat_tables(some, promote_options="default") if facts else None
+    if table is None or columns[-1] not in table.column_names or table["same_content_as"].null_count == table.num_rows:
         return Copies(np.empty(0, np.int64), np.empty(0, np.int64))
     table = table.append_column("doc", pa.array(np.arange(table.num_rows)))
     firsts = table["same_content_as"].combine_chunks().drop_null()

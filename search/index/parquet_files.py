@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -154,12 +153,16 @@ class Files:
         """The rows whose first column, by which the file is sorted, is one of the keys; each as a table."""
         wanted = pa.array(list(keys), pa.string())
         for rows in self._decoded(name, self._batches(name, self._groups_with(name, keys)), columns):
-            yield from _rows_with(wanted, rows)
+            found = _with(wanted, rows)
+            yield from ((key, found.slice(row, 1)) for row, key in enumerate(found.column(0).to_pylist()))
 
     def find_lists(
         self, name: str, keys: Collection[str], columns: Sequence[str], lists: Collection[str]
     ) -> Iterator[tuple[str, pa.Table | dict[str, pages.Bytes]]]:
-        """As `find`; a row of long `lists` is not a table, but these alone, as `pages.split_numbers` returns them."""
+        """Tables of the rows that `find` returns; of a row of long `lists`, these alone (`pages.split_numbers`).
+
+        With each, the first column of its first row.
+        """
         groups, footer, (firsts, _) = self._groups_with(name, keys), self._footer(name), self._ranges(name)
         long_lists = {group: pages.long_lists(footer.row_group(group), lists) for group in groups}
         wanted = pa.array(list(keys), pa.string())
@@ -170,8 +173,8 @@ class Files:
                     split = _split(long_lists[batch[0]] or {}, parts)
                     if split:
                         yield firsts[batch[0]], split
-                    else:
-                        yield from _rows_with(wanted, file.read_row_groups(batch, columns, use_threads=False))
+                    elif rows := _with(wanted, file.read_row_groups(batch, columns, use_threads=False)):
+                        yield rows.column(0)[0].as_py(), rows
 
     def _groups_with(self, name: str, keys: Collection[str]) -> list[int]:
         """The row groups that may have rows whose first column is one of the keys, ascending."""
@@ -275,11 +278,9 @@ class _Parts:
         """Does nothing: there is no file to close."""
 
 
-def _rows_with(wanted: pa.Array, rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+def _with(wanted: pa.Array, rows: pa.Table) -> pa.Table:
     """The rows whose first column is one of those wanted."""
-    found = pc.is_in(rows.column(0), value_set=wanted).to_numpy()
-    for row in np.flatnonzero(found).tolist():
-        yield rows.column(0)[row].as_py(), rows.slice(row, 1)
+    return rows.filter(pc.is_in(rows.column(0), value_set=wanted))
 
 
 def _split(chunks: Mapping[str, pq.ColumnChunkMetaData], parts: _Parts) -> dict[str, pages.Bytes] | None:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -97,9 +97,27 @@ class Terms:
     def exact(self, terms: Collection[str]) -> dict[str, Postings]:
         """The postings of exact forms."""
         parts: dict[str, list[Postings]] = {term: [] for term in terms}
-        for term, row in self._files.find_lists(POSTINGS, parts, ("term", "docs", "tf"), ("docs", "tf")):
-            parts[term].append(self._postings(row) if isinstance(row, pa.Table) else self._of_bytes(**row))
+        for first, rows in self._lists(parts):
+            if isinstance(rows, pa.Table):
+                for row, term in enumerate(rows["term"].to_pylist()):
+                    parts[term].append(self._postings(rows.slice(row, 1)))
+            else:
+                parts[first].append(self._of_bytes(**rows))
         return {term: shifted(of_term, itertools.repeat(0)) for term, of_term in parts.items()}
+
+    def any_of(self, terms: Collection[str]) -> Postings:
+        """The postings of the documents that have any of some exact forms, as if these were one."""
+        return unite(
+            [
+                _together(rows["docs"].combine_chunks(), rows["tf"].combine_chunks(), self._fields)
+                if isinstance(rows, pa.Table)
+                else self._of_bytes(**rows)
+                for _, rows in self._lists(terms)
+            ]
+        )
+
+    def _lists(self, terms: Collection[str]) -> Iterator[tuple[str, pa.Table | dict[str, Bytes]]]:
+        return self._files.find_lists(POSTINGS, terms, ("term", "docs", "tf"), ("docs", "tf"))
 
     def positions(self, terms: Collection[str]) -> dict[str, Positions]:
         """The positions of exact forms in the PHRASE_FIELDS."""
@@ -128,7 +146,9 @@ class Terms:
         for code, language in enumerate(names):
             for word in words:
                 key = (classes[word, language], language)
-                of_word = forms.get(key, [key[0]])
+                of_word = forms.get(
+                    key, [key[0], word]
+                )  # itself: earlier versions had other classes of words with points
                 if language in STEMS and key not in forms:
                     unstemmed = (classes[word, ""], "")
                     of_word = list(dict.fromkeys([*of_word, *forms.get(unstemmed, [unstemmed[0]])]))
@@ -195,6 +215,19 @@ class Terms:
             counts += postings.frequencies.get(field, np.uint8(0))
         positions = undo_gaps(row["positions"][0].values.to_numpy(), counts)
         return Positions(np.repeat(postings.docs, counts), positions)
+
+
+def _together(gaps: pa.ListArray, packed: pa.ListArray, fields: Sequence[str]) -> Postings:
+    """The union of the postings of several rows: what is done once for each row costs more than all else."""
+    docs = np.cumsum(gaps.flatten().to_numpy(), dtype=np.int64)
+    lengths = gaps.value_lengths().to_numpy()
+    docs -= np.repeat([0, *docs[np.cumsum(lengths)[:-1] - 1]], lengths)
+    order = np.argsort(docs, kind="stable")
+    docs = docs[order]
+    firsts = np.flatnonzero(np.diff(docs, prepend=-1))
+    found = frequencies(packed.flatten().to_numpy(), fields)
+    sums = {field: smallest(np.add.reduceat(tf[order], firsts, dtype=np.int64)) for field, tf in found.items()}
+    return Postings(docs[firsts].astype(np.int32), sums)
 
 
 def frequencies(packed: Longs, fields: Sequence[str]) -> dict[str, Ints]:

@@ -124,12 +124,15 @@ class Segment:
         """The number of documents of the segment, dead ones included."""
         return int(self.facts.num_rows)
 
-    def lookups(self, units: Collection[Unit]) -> list[Callable[[], Mapping[Unit, Postings]]]:
+    def lookups(
+        self, units: Collection[Unit], stand_for: Mapping[str, Collection[str]]
+    ) -> list[Callable[[], Mapping[Unit, Postings]]]:
         """Calls that look up the postings of units; the results of one unit in several calls must be united.
 
-        The calls may run in parallel. Each makes at most two reads, one after the other.
+        A pattern has those of the exact forms that `stand_for` it. The calls may run in parallel. Each makes at most
+        two reads, one after the other.
         """
-        words = [unit for unit in units if isinstance(unit, str)]
+        words = [unit for unit in units if isinstance(unit, str) and unit not in stand_for]
         terms = [unit[0] for unit in units if isinstance(unit, tuple) and len(unit) == 1]
         phrases = [unit for unit in units if isinstance(unit, tuple) and len(unit) > 1]
         calls: list[Callable[[], Mapping[Unit, Postings]]] = []
@@ -140,6 +143,8 @@ class Segment:
             ]
         if phrases:
             calls.append(functools.partial(self._phrases, phrases))
+        if any(stand_for.values()):
+            calls += [functools.partial(_any_of, part, stand_for) for part in self._terms]
         return calls
 
     def forms(self, words: Collection[str]) -> dict[str, str]:
@@ -241,6 +246,10 @@ class Segment:
                 docs, {"title": in_title.astype(np.int32), "body": (counts - in_title).astype(np.int32)}
             )
         return found
+
+
+def _any_of(part: Terms, stand_for: Mapping[str, Collection[str]]) -> dict[Unit, Postings]:
+    return {pattern: part.any_of(terms) for pattern, terms in stand_for.items()}
 
 
 def _texts(title: str | None, description: str | None, text: str | None, sections: str | None) -> StoredTexts:

@@ -17,7 +17,7 @@ from .cache import Cache
 from .copies import find_copies
 from .crawls import CRAWL, Crawls
 from .deadline import Deadline
-from .patterns import MAX_WORDS
+from .patterns import MAX_WORDS, is_pattern
 from .postings import Postings, Unit, shifted, unite
 from .scored import Scored, scored
 from .segment import Segment, StoredDocument
@@ -194,7 +194,7 @@ class Corpus:
         return dict(zip((1970 + years).tolist(), counts.tolist(), strict=True))
 
     def scored(self, units: Sequence[Unit], deadline: Deadline = NO_DEADLINE) -> dict[Unit, Scored]:
-        """The scored postings of words and phrases. Those not cached are read together, in two round trips.
+        """The scored postings of words, phrases and patterns. Those not cached are read together, in two round trips.
 
         Segments that are not read because of the deadline add nothing, and what the others have is not cached.
         """
@@ -254,8 +254,12 @@ class Corpus:
 
     def _read(self, units: list[Unit], deadline: Deadline) -> tuple[dict[Unit, Scored], bool]:
         """The scored postings, and whether they are those of all segments."""
+        patterns = [unit for unit in units if isinstance(unit, str) and is_pattern(unit)]
+        stand_for = {pattern: [] if deadline.cuts() else self.like(pattern) for pattern in patterns}
         lookups = [
-            (number, lookup) for number, segment in enumerate(self.segments) for lookup in segment.lookups(units)
+            (number, lookup)
+            for number, segment in enumerate(self.segments)
+            for lookup in segment.lookups(units, stand_for)
         ]
         results = self._of_segments(
             lambda lookup: None if deadline.cuts() else lookup(), [lookup for _, lookup in lookups]

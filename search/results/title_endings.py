@@ -25,6 +25,15 @@ def shared_ending(titles: Sequence[str]) -> str:
     return max((ending for ending, count in found.items() if count >= least), key=len, default="")
 
 
+def first_part(title: str) -> str:
+    """A title up to its first separator between spaces.
+
+    >>> first_part("zipfile — ZIP archives — Docs"), first_part("Write-ahead logging")
+    ('zipfile', 'Write-ahead logging')
+    """
+    return _SEPARATOR.split(title.strip(), maxsplit=1)[0]
+
+
 def without_ending(title: str, ending: str) -> str:
     """A title without the ending that those of its site share.
 

@@ -10,6 +10,7 @@ import pytest
 from lxml import etree
 
 from beamtrawl.transforms.changes import find
+from beamtrawl.transforms.duplicates.digest import of_html
 from beamtrawl.transforms.parsing.html_page import parse_page
 from tests.support.changing_site import crawl_changing_site
 from tests.support.command_line import beamtrawl, contents, failure
@@ -34,7 +35,7 @@ def visit(path: str, day: int, outcome: str = "fetched", **columns: Any) -> dict
 def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three rounds on three days."""
     folder = tmp_path_factory.mktemp("crawl")
-    names = ("same", "edited", "moved", "gone", "was gone", "was moved", "twice", "failing")
+    names = ("same", "edited", "moved", "gone", "was gone", "was moved", "twice", "failing", "read anew")
     commit_rows(folder, "fetch", 1, {"visits": [visit(name, 0) for name in names if name != "was gone"]})
     first = [page(name, 0, "one\ntwo\nthree") for name in names]
     commit_rows(folder, "update", 1, {"documents": first})
@@ -51,6 +52,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
         visit("twice", 2),
         visit("failing", 2, "server_error"),
         visit("fresh", 2),
+        visit("read anew", 2),
         visit("never", 2, "gone"),
         visit("late", 2, "deferred", status=None),
     ]
@@ -61,6 +63,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
         page("was moved", 2, "back"),
         page("twice", 2, "one\nTWO\nthree\nfour"),
         page("fresh", 2, "new"),
+        page("read anew", 2, "one\ntwo\nthree\nfour") | {"digest": of_html(b"x" * 16)},
     ]
     commit_rows(folder, "update", 3, {"documents": newest})
     return folder

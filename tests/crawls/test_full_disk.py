@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.runners.crawling.session import naming_garbage
 from beamtrawl.runners.terminal.errors import Failure
 from beamtrawl.transforms import errors
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.errors import CrawlDirError, DiskError
 from beamtrawl.transforms.files import filesystem
 from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl, failure
-from tests.support.crawls import crawl, rows
+from tests.support.crawls import crawl, fetch, rows
 from tests.support.disks import Fault, SimulatedDisk
 from tests.support.web import Web, html
 
@@ -157,3 +158,32 @@ def test_block_without_a_reserve_names_the_full_disk(full: Path) -> None:
 
 def test_examples_in_docstrings() -> None:
     assert doctest.testmod(errors).failed == 0
+
+
+def test_a_step_first_removes_what_its_failed_attempts_have_left(tmp_path: Path) -> None:
+    """Each of sixteen attempts left all of its files before; a crawl with the files of one is the most that is kept."""
+    path = tmp_path / "crawl"
+    with Web({"a.test": PAGES}) as web:
+        crawl(path, [web.url("a.test")], rounds=0)
+        fetch(path)
+        sizes = []
+        for number in range(5):
+            disk = SimulatedDisk(tmp_path / f"kept{number}", Fault("full", 20))
+            with filesystem.mounted(str(path), disk), pytest.raises((Failure, CrawlDirError)):
+                crawl(path, rounds=1)
+            sizes.append(sum(file.stat().st_size for file in path.rglob("*.parquet")))
+    assert max(sizes) == sizes[0] > 0
+
+
+def test_the_line_of_a_full_disk_says_what_clean_would_free(tmp_path: Path) -> None:
+    path = tmp_path / "crawl"
+    with Web({"a.test": {"/": html("Home", "Start.")}}) as web:
+        crawl(path, [web.url("a.test")])
+    directory, full = CrawlDir(str(path)), DiskError.of("DIR/x", OSError(errno.ENOSPC, "full"))
+    with pytest.raises(DiskError, match="; make room there and run") as unchanged, naming_garbage(directory):
+        raise full
+    assert unchanged.value is full
+    (path / "documents" / "round=000001" / "part-left.parquet").write_bytes(b"x" * 150_000)
+    clean = rf"make room there \(beamtrawl clean {path} frees 150\.0 kB of failed attempts\) and run the command again"
+    with pytest.raises(Failure, match=clean), naming_garbage(directory):
+        raise full

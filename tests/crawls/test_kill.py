@@ -113,7 +113,7 @@ def group_lives(group: int) -> bool:
 
 @pytest.mark.parametrize(
     ("number", "workers"),
-    [(signal.SIGINT, "1"), pytest.param(signal.SIGTERM, "2", marks=pytest.mark.slow("kills"))],
+    [(signal.SIGINT, "1"), (signal.SIGHUP, "1"), pytest.param(signal.SIGTERM, "2", marks=pytest.mark.slow("kills"))],
 )
 def test_an_interrupt_ends_a_crawl_politely(
     tmp_path: Path, hosts: dict[str, dict], number: signal.Signals, workers: str

@@ -57,7 +57,7 @@ def test_it_goes_on(crawl: Path) -> None:
         assert ran.code == 0, ran.err
         new = web.url("a.test")
     assert {file: file.read_bytes() for file in before} == before
-    assert versions(crawl) == [1, 2]
+    assert versions(crawl) == [1, 3]
     assert {row["url"].removeprefix(OLD) for row in rows(crawl, "documents")} == {
         "/",
         "/herring",

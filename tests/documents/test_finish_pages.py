@@ -156,7 +156,8 @@ def test_rejections_are_counted_by_reason_and_host_with_samples():
 
 def test_a_shard_without_pages_writes_nothing(tmp_path):
     """Such as one of a host whose URLs all failed in a round: its shard has yields alone."""
-    assert list(FinishFn(str(tmp_path), 1, korean_morphemes=False, partitions=4).process((0, {}), [])) == []
+    sides = dict.fromkeys(("pages", "stale", "duplicates", "copies", "near"), ())
+    assert list(FinishFn(str(tmp_path), 1, korean_morphemes=False, partitions=4).process((0, sides), [])) == []
     assert list(tmp_path.rglob("*.parquet")) == []
 
 

@@ -235,7 +235,7 @@ def test_a_round_writes_its_new_digests_and_tells_each_shard_its_duplicates(tmp_
         ("/bb", "/a", TEXT),
         ("/dd", "/a", TEXT),
     }
-    assert read_table(root, [file.path for _, file in found["files"]], DIGESTS).to_pylist() == [
+    assert read_table(root, [file.path for file in found["files"]], DIGESTS).to_pylist() == [
         {"digest": TEXT, "url_key": url_key("/a"), "url": "/a", "depth": 1, "round": 5, "site": "one.test"}
         | {"foreign": None}
     ]

@@ -1,4 +1,4 @@
-"""Exchanges run in small bundles: each group once, few together, and the same results as in Beam's bundles."""
+"""Joins run in small bundles: each group once, few together, and the same results as in Beam's bundles."""
 
 import itertools
 from collections.abc import Iterator
@@ -8,7 +8,6 @@ import apache_beam as beam
 import pytest
 from apache_beam.coders import BytesCoder, IterableCoder, TupleCoder, WindowedValueCoder
 from apache_beam.coders.coders import GlobalWindowCoder
-from apache_beam.pvalue import TaggedOutput
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer, ListBuffer
 from apache_beam.runners.runner import PipelineRunner
@@ -19,30 +18,15 @@ from apache_beam.transforms.window import GlobalWindow, GlobalWindows, WindowedV
 from beamtrawl.runners.engines.bundles import Runner, keep_in_file
 from beamtrawl.runners.engines.in_memory import InMemoryRunner
 from beamtrawl.runners.process.spool import Spool, SpooledList
-from beamtrawl.transforms.exchange.functions import Output, Partition, Side, StageFn
-from beamtrawl.transforms.exchange.graph import Graph, Source
+from beamtrawl.transforms.exchange.partitions import Partition
 
 MB = 1 << 20
 
 
-class SendFn(StageFn):
-    """Sends each (partition, bytes) to an exchange."""
-
-    data = Output(bytes)
-
-    def process(self, batch: tuple[int, bytes]) -> Iterator[TaggedOutput]:
-        yield self.data.at(*batch)
-
-
-class SizesFn(StageFn):
-    """Yields the partition and the sizes of its data by side."""
-
-    a, b = Side(bytes), Side(bytes)
-    sizes = Output(tuple)
-
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
-        number, sides = partition
-        yield self.sizes.once((number, sorted((side, sorted(map(len, data))) for side, data in sides.items())))
+def sizes_of(partition: Partition) -> tuple[int, list[Any]]:
+    """The partition and the sizes of its data by side."""
+    number, sides = partition
+    return number, sorted((side, sorted(map(len, data))) for side, data in sides.items())
 
 
 class CountFn(beam.DoFn):
@@ -88,14 +72,9 @@ def exchanged(pipeline: beam.Pipeline) -> Any:
 
 
 def sizes(pipeline: beam.Pipeline, *sent: list[tuple[int, bytes]]) -> Any:
-    """What a stage yields for what senders send to each of its sides."""
-    with Graph() as graph:
-        meet, out = graph.exchange("meet", SizesFn()), graph.elements("out")
-        for batches, side in zip(sent, (SizesFn.a, SizesFn.b), strict=True):
-            elements = pipeline | f"Create{side.name}" >> beam.Create([("batch", batch) for batch in batches])
-            graph.read(f"Send{side.name}", Source(elements, ["batch"]), {"batch": SendFn()}, {SendFn.data: [side]})
-        graph.receive("Sizes", meet, {SizesFn.sizes: [out]})
-        return out.read()
+    """What a stage yields for what is sent to each of its sides."""
+    sides = {side: pipeline | f"Create{side}" >> beam.Create(batches) for side, batches in zip("ab", sent, strict=True)}
+    return sides | "Meet" >> beam.CoGroupByKey() | "Sizes" >> beam.Map(sizes_of)
 
 
 @pytest.mark.parametrize(("runner", "counts"), [(FnApiRunner, [5]), (Runner, [1, 2, 2]), (InMemoryRunner, [1, 2, 2])])
@@ -108,7 +87,7 @@ def test_a_bundle_ends_with_4_megabytes(runner: type[PipelineRunner], counts: li
 
 
 @pytest.mark.parametrize("runner", [Runner, InMemoryRunner])
-def test_an_exchange_without_elements(runner: type[PipelineRunner]) -> None:
+def test_a_join_without_elements(runner: type[PipelineRunner]) -> None:
     with beam.Pipeline(runner=runner()) as pipeline:
         assert_that(sizes(pipeline, [], []), equal_to([]))
 

@@ -156,7 +156,7 @@ def test_assert_that_notices_a_difference() -> None:
         assert_that(pipeline | beam.Create([1]), equal_to([2]))
 
 
-def test_groups_of_other_shuffles_than_exchanges_share_a_bundle() -> None:
+def test_groups_of_other_shuffles_than_joins_share_a_bundle() -> None:
     with beam.Pipeline(runner=InMemoryRunner()) as pipeline:
         large = pipeline | beam.Create(range(4)) | beam.Map(lambda n: (n, b"x" * (3 << 20))) | beam.GroupByKey()
         assert_that(large | beam.ParDo(CountFn()), equal_to([4]))

@@ -1,7 +1,9 @@
 """Worker processes on this machine: isolated from the current folder, and missed at once when they die."""
 
+import contextlib
 import gc
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -11,9 +13,12 @@ from pathlib import Path
 
 import apache_beam as beam
 import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
 
+from beamtrawl.runners.engines.bundles import Runner
 from beamtrawl.runners.engines.direct import DirectEngine
-from beamtrawl.runners.engines.local_workers import describe_end
+from beamtrawl.runners.engines.fork_server import ForkServer
+from beamtrawl.runners.engines.local_workers import LocalWorkers, describe_end
 from beamtrawl.runners.terminal.errors import Failure
 from tests.support.command_line import PROGRAM
 from tests.support.crawls import rows
@@ -172,3 +177,61 @@ def test_a_crawl_with_workers_runs_in_a_folder_of_python_files(tmp_path: Path) -
     assert ran.returncode == 0, ran.stderr
     assert "imported" not in ran.stderr
     assert sorted(row["text"].split()[0] for row in rows(folder / "crawl", "documents")) == ["Harbour", "Quay", "Tide"]
+
+
+def failing(react: str) -> Callable[[beam.Pipeline], None]:
+    """A pipeline whose worker cannot start a thread, or says no more."""
+
+    class Visit(beam.DoFn):
+        def process(self, number: int) -> Iterator[int]:
+            if react == "stop":
+                os.kill(os.getpid(), signal.SIGSTOP)
+            used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (used, used))
+            with contextlib.suppress(RuntimeError):  # as gRPC and Beam do
+                while True:
+                    threading.Thread(target=threading.Event().wait, daemon=True).start()
+            threading.Event().wait()
+            yield number
+
+    def build(pipeline: beam.Pipeline) -> None:
+        _ = pipeline | beam.Create(range(8)) | beam.Reshuffle() | beam.ParDo(Visit())
+
+    return build
+
+
+def test_a_worker_that_cannot_start_a_thread_ends_the_step_with_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    """It waited for ever before: the driver for the worker, and the worker for what the thread was to do."""
+    said = run(DirectEngine(2, []), failing("thread"))
+    assert said.startswith("a worker process ended early, with exit code 1: no thread can be started: raise the limits")
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_worker_that_says_no_more_ends_the_step() -> None:
+    server = ForkServer()
+    options = PipelineOptions(["--direct_num_workers=2"])
+    with (
+        LocalWorkers(server, ask_every=0.1, most_unanswered=100) as workers,
+        pytest.raises(Exception, match="told"),
+        beam.Pipeline(runner=Runner(workers.environment), options=options) as pipeline,
+    ):
+        failing("stop")(pipeline)
+    assert workers.failure == "a worker process has told nothing for 10 s and was ended; the same command goes on"
+    server.close()
+
+
+def test_a_thread_that_cannot_start_is_said_wherever_it_was_to_start() -> None:
+    command = """
+import resource, threading
+from beamtrawl.runners.process.failed_threads import NO_THREAD, on_failed_thread
+said = []
+with on_failed_thread(said.append):
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used, used))
+    try:
+        threading.Thread(target=print).start()
+    except RuntimeError:
+        pass
+assert said == [NO_THREAD], said
+"""
+    subprocess.run([sys.executable, "-c", command], check=True, timeout=60)

@@ -2,20 +2,24 @@
 
 from collections import Counter
 
+import apache_beam as beam
 import pyarrow as pa
 import pytest
 
+from beamtrawl.runners.engines.in_memory import InMemoryRunner
 from beamtrawl.transforms.aliases.learned_rules import KnownRules
 from beamtrawl.transforms.directory.waiting import MATCHED, Waiting
 from beamtrawl.transforms.duplicates.clusters import VERDICTS
 from beamtrawl.transforms.exchange.batch_schemas import CANDIDATES, FACTS
+from beamtrawl.transforms.exchange.writers import ReportFiles
+from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.frontier.advance_urls import (
     AdvanceFn,
-    ReadWaitingByNameFn,
     ScanTrappedFn,
-    WriteFrontierFn,
-    WriteLeftFn,
-    WriteQueuesFn,
+    WriteFrontier,
+    WriteLeft,
+    WriteQueues,
+    _ReadMatchingFn,
     changes,
 )
 from beamtrawl.transforms.frontier.files import write_frontier
@@ -24,7 +28,7 @@ from beamtrawl.transforms.tables.batches import from_ipc, to_ipc
 from beamtrawl.transforms.tables.bloom import Bloom
 from beamtrawl.transforms.tables.key_scan import Wanted
 from beamtrawl.transforms.tables.schemas import FRONTIER, FRONTIER_LEFT, KEY, TRAP_QUEUES, URLS
-from beamtrawl.transforms.tables.table_files import TableWriter, read_table
+from beamtrawl.transforms.tables.table_files import TableWriter, parse_report, read_table
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.frontier.test_url_states import due, found, known, visited
 from tests.support.outputs import outputs
@@ -46,26 +50,25 @@ def test_only_changed_rows_are_written_and_all_others_of_a_url_leave():
 
 def advanced(root, sides, shards=1, trapped=(), queues=()):
     """The files that the last stages of an update step of round 5 write for the rows of one partition."""
+    empty = dict.fromkeys(("found", "facts", "earlier", "frontier", "near"), ())
     tables = {name: [to_ipc(pa.Table.from_pylist(rows, schema=schema))] for name, (schema, rows) in sides.items()}
     fn = AdvanceFn(root, 5, Limits(), Traps(), shards, KnownRules.of([]))
-    found = outputs(fn.process((0, tables), [], list(trapped)))
-    files = [file for _, file in found["files"]]
-    for number, data in found.get("written", ()):
-        files += written(WriteFrontierFn(root, 6), number, {"written": [data]})
-    files += written(WriteLeftFn(root, 5), 0, {"left": [data for _, data in found["left"]]})
-    sums = [*queues, *(data for _, data in found.get("queues", ()))]
-    return files + written(WriteQueuesFn(root, 5), 0, {"queues": sums})
-
-
-def written(fn, number, sides):
-    return [file for _, file in outputs(fn.process((number, sides))).get("files", ())]
+    found = outputs(fn.process((0, empty | tables), [], list(trapped)))
+    batches = found.get("written", []), found["left"], [*queues, *found.get("queues", ())]
+    writers = WriteFrontier(root, 6), WriteLeft(root, 5), WriteQueues(root, 5)
+    report = f"{root}/report"
+    with beam.Pipeline(runner=InMemoryRunner()) as pipeline:
+        inputs = [pipeline | f"Create{number}" >> beam.Create(each) for number, each in enumerate(batches)]
+        files = [rows | type(write).__name__ >> write for rows, write in zip(inputs, writers, strict=True)]
+        files | beam.Flatten() | ReportFiles(report)
+    return [*found["files"], *parse_report(filesystem.read_bytes(report).decode())]
 
 
 @pytest.mark.parametrize("shards", [1, 3])
 def test_a_round_writes_the_changed_urls_and_the_changes_of_the_frontier(tmp_path, shards):
     root, path = str(tmp_path), "frontier/round=000004/x.parquet"
     sides = {
-        "candidates": (CANDIDATES, [found("/new", 2)]),
+        "found": (CANDIDATES, [found("/new", 2)]),
         "facts": (FACTS, [visited("/a")]),
         "earlier": (URLS, [known("/a"), known("/b")]),
         "frontier": (MATCHED, [at(due("/a"), path, 7), at(due("/b", reason="seed"), path, 9)]),
@@ -110,12 +113,12 @@ def test_what_is_held_leaves_and_what_waits_is_counted(tmp_path):
     scanned = outputs(ScanTrappedFn(root, waiting.left, 2, Traps()).process(file.path, list(TRAPPED)))
     bloom = Bloom(100)
     bloom.add(pa.array([url_key(url) for url in (*TRAP, KEPT[0])], KEY))
-    read = ReadWaitingByNameFn(root, waiting.left, 1, "keys")
-    keys = {"keys": Wanted("host", ["a.test"], "url_key", bloom)}
-    (matched,) = [data for path in waiting.frontier for _, data in outputs(read.process(path, keys))["rows"]]
-    sides = {"candidates": (CANDIDATES, [new]), "facts": (FACTS, facts), "earlier": (URLS, earlier)}
+    read = _ReadMatchingFn(root, waiting.left, 1)
+    keys = Wanted("host", ["a.test"], "url_key", bloom)
+    (matched,) = [data for path in waiting.frontier for _, data in read.process(path, keys)]
+    sides = {"found": (CANDIDATES, [new]), "facts": (FACTS, facts), "earlier": (URLS, earlier)}
     sides["frontier"] = (MATCHED, from_ipc([matched], MATCHED).to_pylist())
-    files = advanced(root, sides, 1, TRAPPED, [data for _, data in scanned["queues"]])
+    files = advanced(root, sides, 1, TRAPPED, scanned["queues"])
     tables = (("frontier", FRONTIER), ("frontier_left", FRONTIER_LEFT), ("trap_queues", TRAP_QUEUES))
     rows = {
         table: read_table(root, [f.path for f in files if f.table == table], schema).to_pylist()

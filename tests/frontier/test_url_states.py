@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.duplicates.digest import of_html
 from beamtrawl.transforms.exchange.batch_schemas import CANDIDATES, FACTS
 from beamtrawl.transforms.frontier.link_targets import merge_candidates
 from beamtrawl.transforms.frontier.url_states import advance, after_visit, compared, remembered, retry_at, waits_already
@@ -232,6 +233,7 @@ COMPARED = {
     "at the same time": (0, b"a", {}),
     "another at the same time": (0, b"b", {}),
     "earlier": (-9, b"a", {}),
+    "read by another version": (9, of_html(b"b" * 16), {}),
 }
 
 
@@ -239,6 +241,17 @@ COMPARED = {
 def test_a_visit_is_compared_with_an_earlier_one(seconds, digest, counted):
     before = known("/a", digest=b"a", last_status=200, last_fetched_at=NOW - timedelta(seconds=seconds))
     assert compared(before, visited("/a", digest=digest)) == counted
+
+
+def test_a_page_that_only_another_parser_reads_otherwise_has_not_changed():
+    """Digests of HTML say by which reading of a page they are; others, of earlier crawls, end with any bytes."""
+    now, later = of_html(b"b" * 16), of_html(b"c" * 16)
+    states = [
+        after_visit(known("/a", digest=before), visited("/a", digest=after), LIMITS)[0]
+        for before, after in ((b"a" * 16, now), (now, later), (b"a" * 16, b"b" * 16))
+    ]
+    assert [state["changes"] for state in states] == [0, 1, 1]
+    assert states[0]["digest"] == now
 
 
 # reason and due time of the row, outcome, failures of the host in a row: whether the row says so already

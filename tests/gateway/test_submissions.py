@@ -1,6 +1,7 @@
 """What people submit through the gateway."""
 
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
@@ -9,7 +10,6 @@ from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.commands.serving.submissions import open_submissions
 from beamtrawl.search.gateway.app import Receipt, create_app
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
-from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.settings import Settings, override, render
 from tests.support.corpus import commit
 from tests.support.crawls import frontier, rows
@@ -78,14 +78,22 @@ def test_what_is_accepted_waits_for_the_next_round_and_is_known_from_then_on(tmp
 
 
 def test_while_one_is_taken_another_is_asked_to_wait(tmp_path):
-    """The first stands at the guard of the directory, which somebody else has."""
+    """The first is read line by line, and its first line waits until the second has its answer."""
     take = open_submissions(planned(tmp_path))
-    with ThreadPoolExecutor(2) as pool:
-        with filesystem.guard(str(tmp_path)):
-            both = [pool.submit(take, f"http://a.test/{name}") for name in "xy"]
-            done, waiting = wait(both, 60, FIRST_COMPLETED)
-            assert [each.result().status for each in done] == [503]
-        assert [each.result().status for each in waiting] == [202]
+    is_read, goes_on = threading.Event(), threading.Event()
+
+    class Waiting(str):
+        def splitlines(self):
+            is_read.set()
+            goes_on.wait(60)
+            return super().splitlines()
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(take, Waiting("http://a.test/x"))
+        assert is_read.wait(60)
+        status = take("http://a.test/y").status
+        goes_on.set()
+        assert (status, first.result().status) == (503, 202)
 
 
 def test_a_client_submits_ten_at_once_and_one_more_in_ten_seconds(tmp_path):

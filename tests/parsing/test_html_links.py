@@ -2,7 +2,6 @@
 
 import doctest
 
-import lxml.html
 import pytest
 
 from beamtrawl.transforms import urls
@@ -135,7 +134,7 @@ def test_refreshes_are_read_by_the_standard(row):
 
 @pytest.mark.parametrize("row", cases("refresh_and_base", "base_url"))
 def test_base_urls_are_read_by_the_standard(row):
-    root = lxml.html.document_fromstring(row["input"]["html"])
+    root = html_tree.parse(row["input"]["html"]).root
     assert html_links.base_url(html_tree.elements(root), row["input"]["base"]) == row["expected"]
 
 

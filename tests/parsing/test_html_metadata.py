@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from beamtrawl.transforms.parsing import html_metadata, robots_meta
+from beamtrawl.transforms.parsing import dates, robots_meta
 from beamtrawl.transforms.parsing.html_page import Page, parse_page
 from beamtrawl.transforms.parsing.robots_meta import Directives
 from tests.support.tables import each_row
@@ -169,5 +169,5 @@ def test_a_robot_without_a_name_is_nobody():
 
 
 def test_examples_in_docstrings():
-    assert doctest.testmod(html_metadata) == (0, 2)
+    assert doctest.testmod(dates) == (0, 3)
     assert doctest.testmod(robots_meta) == (0, 2)

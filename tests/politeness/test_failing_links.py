@@ -53,3 +53,25 @@ def test_a_crawl_ends_with_failing_templates(tmp_path: Path) -> None:
     assert end.reason == "frontier_empty"
     assert len(failed) <= 8
     assert {row["reason"] for row in states(tmp_path).values()} == {"fetched", "server_error", "dead_host"}
+
+
+@pytest.mark.parametrize("is_everywhere", [False, True], ids=["one template", "all of the host"])
+def test_a_429_to_a_neighbours_link_stops_a_host_only_if_the_host_says_so_again(
+    tmp_path: Path, is_everywhere: bool
+) -> None:
+    """The second round visits its other pages; if these get a 429 too, it waits as long as it is told (RFC 6585, 4)."""
+    queries = [f"/find?q={n}" for n in range(200)]
+    links = {"/": html("Home", "home", [f"/a/{n}" for n in range(8)])}
+    pages: dict[str, Page] = links | {f"/a/{n}": html(f"A {n}", f"text {n}", [f"/b/{n}"]) for n in range(8)}
+    limited = status(429, Retry_After="3600")
+    pages |= {f"/b/{n}": limited if is_everywhere else html(f"B {n}", f"other {n}") for n in range(8)}
+    victim = pages | dict.fromkeys(queries, limited)
+    neighbour = {"/": html("Neighbour", links=[f"http://a.test{path}" for path in queries])}
+    with Web({"a.test": victim, "n.test": neighbour}) as web:
+        settings = {"politeness__delay": DELAY, "politeness__backoff": BACKOFF}
+        crawl(tmp_path, [web.url("n.test"), web.url("a.test")], rounds=4, **settings)
+        log = [request for request in web.requests if request.host == "a.test"]
+    assert {request.path for request in log if request.status == 200} >= {path for path in pages if path[:2] != "/b"}
+    found = [request for request in log if request.path[:2] == "/b"]
+    assert len(found) == (1 if is_everywhere else 8)
+    assert sum(request.status == 429 for request in log) <= 4

@@ -192,7 +192,7 @@ OTHER_ORIGINS = {
     "another protocol": (Reply(failure=Outcome.TLS_ERROR), (3, "delay")),
     "a server error": (Reply(503), (3, "delay")),
     "the host asks to wait": (Reply(503, [("Retry-After", "7200")]), (1, "retry_after")),
-    "too many requests": (Reply(429), (1, "robots")),
+    "too many requests": (Reply(429), (1, "backoff")),
 }
 
 

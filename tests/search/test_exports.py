@@ -75,8 +75,8 @@ def test_what_cannot_be_written_is_said_and_leaves_nothing(crawl, tmp_path):
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "file").touch()
     code, message = failure("export", "ciff", crawl.root, tmp_path / "taken")
-    assert (code, message.partition(":")[0]) == (1, f"cannot write {tmp_path}/taken")
-    assert message.endswith("; name a file in a folder that you may write")
+    assert (code, message.partition(":")[0]) == (2, f"cannot write {tmp_path}/taken")
+    assert message.endswith("; name one, or - for standard output")
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 

@@ -174,6 +174,25 @@ def test_a_name_of_two_pages_leads_to_the_section_of_each(tmp_path):
     }
 
 
+# A title, and where the word leads that a link to a section has, too.
+TITLES = {
+    "VACUUM": None,
+    "Vacuuming — Docs": None,
+    "VACUUM INTO": "http://a.test/#into",
+    "Docs — VACUUM": "http://a.test/#into",
+    "Tables": "http://a.test/#into",
+}
+
+
+@pytest.mark.parametrize(("title", "place"), TITLES.items(), ids=TITLES)
+def test_a_word_that_is_the_title_leads_to_the_top(tmp_path, title, place):
+    text = "Other\nto vacuum\nINTO\nvacuum into a file vacuum"
+    sections = [{"offset": text.index("INTO"), "length": 4, "level": 2, "id": "into"}]
+    row = {"url": "http://a.test/", "title": title, "text": text, "sections": sections, "names": {"vacuum": "into"}}
+    (hit,) = Index.open(indexed(tmp_path, [row, *pages(9, "", every=1)])).search("vacuum").hits
+    assert hit.section_url == place
+
+
 @pytest.mark.parametrize("limit", [{"noarchive": True}, {"max_snippet": 40}], ids=["noarchive", "max-snippet"])
 def test_a_page_that_limits_its_snippets_leads_to_its_top(tmp_path, limit):
     (hit,) = Index.open(indexed(tmp_path, [NAMED | limit])).search("result columns").hits

@@ -78,7 +78,8 @@ FACTORS = {
     "that may be spam": ({"spam_score": 0.5}, (1, 0.75, 1)),
     "that is spam": ({"spam_score": 1.0}, (1, 0.5, 1)),
     "published today": ({"published_at": TODAY}, (1, 1, 1.05)),
-    "published in the future": ({"published_at": TODAY + timedelta(days=100)}, (1, 1, 1.05)),
+    "published on the day after": ({"published_at": TODAY + timedelta(days=1)}, (1, 1, 1.05)),
+    "published in the future, which is not believed": ({"published_at": TODAY + timedelta(days=100)}, (1, 1, 1)),
     "published a year ago": ({"published_at": TODAY - timedelta(days=365)}, (1, 1, 1.025)),
     "published two years ago": ({"published_at": TODAY - timedelta(days=730)}, (1, 1, 1.0125)),
 }

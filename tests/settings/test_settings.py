@@ -102,7 +102,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
     tables = tomllib.loads(render(Settings()))
     assert {name: len(keys) for name, keys in tables.items()} == {
         "robot": 5,
-        "scope": 11,  # depth is shown in a comment alone
+        "scope": 12,  # depth is shown in a comment alone
         "limits": 9,
         "priority": 8,
         "politeness": 8,  # shared_delay as well

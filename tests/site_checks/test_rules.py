@@ -109,6 +109,17 @@ OF_ALL_PAGES = ("orphan", "sitemap", "not_in_sitemap")
 """Rules that are not decided if another site of the crawl may have further links."""
 
 HONEST_SITES = {
+    "a fragment of its own behind a redirect": {
+        A: page("A", "<a href=b#x>b"),
+        B: moved(C, 302)._replace(headers=[("Location", f"{C}#y")]),
+        C: page("C", "<p id=y>"),
+    },
+    "a fragment of its own behind two redirects": {
+        A: page("A", "<a href=b#x>b"),
+        B: moved(C, 302),
+        C: moved(D, 302)._replace(headers=[("Location", "/d#y")]),
+        D: page("D", "<p id=y>"),
+    },
     "a temporary redirect": {A: page("A", "<a href=b>b"), B: moved(C, 302), C: page("C")},
     "equal titles of a page and its copy": {
         A: page("A", "<a href=b>b"),

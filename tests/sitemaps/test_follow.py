@@ -233,3 +233,20 @@ def test_what_a_host_names_on_another_is_foreign_and_leads_to_no_page_that_is_it
         assert [row["foreign"] for row in from_visit(moved, ANYWHERE, SETTINGS).candidates] == [named_elsewhere]
     listed = visit(f"<urlset><url><loc>{A}/page</loc></url></urlset>", foreign=True)
     assert [row["foreign"] for row in from_visit(listed, ANYWHERE, SETTINGS).candidates] == [False]
+
+
+def test_what_only_the_robots_txt_of_another_host_leads_to_is_foreign_with_all_that_it_lists():
+    """A user's upload, an index of uploads, and an open redirect of the host (issue 45)."""
+    of_b = {"sitemap": terms(0, 5, ["b.test"]), "foreign": True}
+    pages = f"<urlset><url><loc>{A}/page</loc></url><url><loc>{B}/page</loc></url></urlset>"
+    listed = from_visit(visit(pages, **of_b), ANYWHERE, SETTINGS).candidates
+    assert {row["url"]: row["foreign"] for row in listed} == {f"{A}/page": True, f"{B}/page": False}
+    own = from_visit(visit(pages, foreign=False), ANYWHERE, SETTINGS).candidates
+    assert {row["url"]: row["foreign"] for row in own} == {f"{A}/page": False}
+    (inner,) = from_visit(visit(index("/two.xml"), **of_b), ANYWHERE, SETTINGS).candidates
+    assert (inner["foreign"], inner["sitemap"]["hosts"]) == (True, ["b.test"])
+    (moved,) = from_visit(
+        visit(outcome=Outcome.REDIRECTED, redirect_to=f"{B}/evil.xml", **of_b), ANYWHERE, SETTINGS
+    ).candidates
+    there = visit(pages, url=f"{B}/evil.xml", host="b.test", sitemap=moved["sitemap"], foreign=moved["foreign"])
+    assert [row["url"] for row in from_visit(there, ANYWHERE, SETTINGS).candidates] == [f"{B}/page"]

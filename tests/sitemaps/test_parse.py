@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.parsing import feed_dates
-from beamtrawl.transforms.parsing.feed_dates import feed_date
+from beamtrawl.transforms.parsing import dates
+from beamtrawl.transforms.parsing.dates import feed_date
 from beamtrawl.transforms.sitemaps.parse import Entry, Sitemap, parse_sitemap
 from beamtrawl.transforms.urls.canonical import canonicalize
 from tests.support.conformance import cases
@@ -289,7 +289,7 @@ def test_any_text_may_be_a_date(text: str) -> None:
 
 
 def test_examples() -> None:
-    assert doctest.testmod(feed_dates).failed == 0
+    assert doctest.testmod(dates).failed == 0
 
 
 def _milliseconds(moment: datetime | None) -> int | None:

@@ -1,5 +1,6 @@
 """The crawl directory: what is committed, what follows from it, and what is said when it cannot be read."""
 
+import dataclasses
 import json
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,6 +18,8 @@ from beamtrawl.transforms.directory.crawl_dir import (
     render_manifest,
     visible_files,
 )
+from beamtrawl.transforms.directory.manifests import REDO
+from beamtrawl.transforms.directory.migrations import SCHEMA_VERSION
 from beamtrawl.transforms.tables.table_files import TableFile
 from tests.support.tables import each_row
 
@@ -80,8 +83,8 @@ UNUSABLE = {
     "no object": ("[1, 2]", "it is not a manifest of Beamtrawl"),
     "of another program": ('{"version": 3, "rounds": 2}', "it is not a manifest of Beamtrawl"),
     "of a newer program": (
-        changed(schema_version=3, colours=[]),
-        "it has schema version 3, this program reads up to 2; update Beamtrawl",
+        changed(schema_version=4, colours=[]),
+        ": it has schema version 4, this program reads up to 3; update Beamtrawl",
     ),
     "no schema version": ('{"format": "beamtrawl-crawl"}', "it lacks 'schema_version'"),
     "a strange schema version": (changed(schema_version="1"), "it has schema version '1'"),
@@ -89,7 +92,10 @@ UNUSABLE = {
     "no files": ('{"format": "beamtrawl-crawl", "schema_version": 1}', "it lacks 'files'"),
     "files without names": (changed(files=[{"rows": 1}]), ""),
     "files that are none": (changed(files=[1]), ""),
-    "a field too many": (changed(colour="red"), "colour"),
+    "a field too many": (
+        changed(colour="red"),
+        "it has the fields colour, which this program does not know; update Beamtrawl",
+    ),
     "another step's": (changed(step="fetch"), "it says it is 000000-fetch"),
     "another round's": (changed(round=3), "it says it is 000003-seeds"),
     "a round that is none": (changed(round="3"), ""),
@@ -104,6 +110,34 @@ def test_an_unusable_manifest_is_named_in_one_line(text, reason):
     assert message.startswith("manifests/000000-seeds.json cannot be used: ")
     assert reason in message
     assert "\n" not in message
+
+
+def test_a_manifest_of_a_newer_program_has_one_way_out_and_none_deletes_it():
+    for text in (changed(schema_version=4), changed(colour="red")):
+        with pytest.raises(CrawlDirError) as caught:
+            parse_manifest("000001-update.json", text, REDO)
+        message = str(caught.value)
+        assert message.endswith("; update Beamtrawl")
+        assert "delete" not in message
+
+
+# The fields that each schema version has added to manifests, and to the files that they name. A new field comes with a
+# new version: older programs then say that Beamtrawl is to be updated, and not that a field is strange.
+ADDED = {
+    1: (
+        "step round settings_digest files counters consumed started_at ended_at index program schema_version",
+        "table path rows bytes counts",
+    ),
+    2: ("index_links index_replaced index_dropped index_files replaced", "checksum"),
+    3: ("settings memory", ""),
+}
+
+
+def test_each_field_of_a_manifest_has_raised_the_version():
+    assert max(ADDED) == SCHEMA_VERSION
+    of_manifests, of_files = (" ".join(each).split() for each in zip(*ADDED.values(), strict=True))
+    assert {field.name for field in dataclasses.fields(Manifest)} == set(of_manifests)
+    assert set(TableFile._fields) == set(of_files)
 
 
 @pytest.mark.parametrize("fields", [{"counters": None}, {"consumed": "frontier/a"}, {"index": "x"}])

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from datetime import timedelta
 
 from beamtrawl.search.query.conditions import AllOf, AnyOf, Filter, Not, Phrase, Word
 from beamtrawl.search.query.lexemes import day
@@ -63,7 +64,13 @@ class Document:
 
     @functools.cached_property
     def date(self):
-        return self.row.get("published_at") or self.row["fetched_at"]
+        return published(self.row) or self.row["fetched_at"]
+
+
+def published(row):
+    """The date that a page states, if it does not lie more than a day after the visit."""
+    date = row.get("published_at")
+    return date if date and date <= row["fetched_at"] + timedelta(days=1) else None
 
 
 def in_a_row(words, phrase):
@@ -133,8 +140,8 @@ class Naive:
         links = 1 + LINKS * rank / (rank + HALF_RANK)
         quality = 1 - SPAM * min(1.0, max(0.0, row.get("spam_score") or 0.0))
         fresh = 0.0
-        if row.get("published_at"):
-            days = (self.now - row["published_at"]).total_seconds() / 86_400
+        if date := published(row):
+            days = (self.now - date).total_seconds() / 86_400
             fresh = 0.5 ** (max(days, 0.0) / FRESH_DAYS)
         return links * quality * (1 + FRESH * fresh)
 

@@ -45,8 +45,33 @@ POISONS: dict[str, Callable[[], bytes]] = {
     "digits": lambda: _WORDS + b"<meta http-equiv=refresh content='" + b"1" * 4_000_000 + b"'>",
     "terms": lambda: _WORDS + b"<dl>" + b"".join(b"<dt id=%x>a<dd>b" % n for n in range(500_000)),
     "lists of terms": lambda: _WORDS + b"<dl></dl><p>x" * 500_000,
+    "emphasis that is repeated": lambda: _WORDS + _distinct(b"<b id=%d>", 600) + b"</p>" + b"<p>x" * 1_000_000,
+    "emphasis in cells": lambda: _WORDS + (_distinct(b"<i id=%d>", 400) + b"<table><td>") * 400,
+    "emphasis without attributes": lambda: _WORDS + b"<b><i><u><s><tt>" * 3 + b"</p>" + b"<p>x" * 1_000_000,
+    "links in tables": lambda: _WORDS + b"<a href=x>y<table><td>" * 200_000,
+    "tables in tables": lambda: _WORDS + b"<table><tr><td>" * 300_000,
+    "templates in templates": lambda: _WORDS + b"<template>" * 450_000,
+    "shadow trees": lambda: _WORDS + b"<p><template shadowrootmode=open>x" * 150_000,
+    "pages for browsers without scripts": lambda: _WORDS + b"<noscript><p>x</noscript>" * 120_000,
+    "headers of headers": lambda: _WORDS + b"<header data-nosnippet>" * 450 + b"<h1>x</h1>" * 200_000,
+    "asides of asides": lambda: _WORDS + b"<main>" + b"<aside>" * 450 + b"x " * 2_000_000,
+    "formulas": lambda: _WORDS + b"<math><mi>x</mi></math>" * 150_000,
+    "code in code": lambda: _WORDS + b"<pre><div>x" * 400_000,
+    "headings in headings": lambda: _WORDS + b"<h1><div>x" * 400_000,
+    "blocks by style": lambda: _WORDS + b"<span style=display:block>x" * 180_000,
+    "SVG in SVG": lambda: _WORDS + b"<svg><foreignObject><a xlink:href=x>" * 120_000,
+    "what is hidden": lambda: _WORDS + b"<div hidden role=navigation data-nosnippet>x" * 110_000,
+    "lists in lists": lambda: _WORDS + b"<ul><li id=x>y" * 330_000,
+    "a comment without end": lambda: _WORDS + b"<!--" + b"-" * 9_000_000,
+    "a script without end": lambda: _WORDS + b"<script><!--<script>" + b"</script" * 1_000_000,
+    "a title without end": lambda: _WORDS + b"<title>" + b"x " * 4_000_000,
+    "sections of a select": lambda: _WORDS + b"<select><option><optgroup>" * 190_000,
     "names": lambda: _WORDS + b"".join(b"<p class='nav %x'>" % n for n in range(1_000_000)),
 }
+
+
+def _distinct(tag: bytes, count: int) -> bytes:
+    return b"<p>" + b"".join(tag % n for n in range(count))
 
 
 class Cost(NamedTuple):

@@ -84,10 +84,12 @@ class _Contents:
         return None
 
 
-def crawl_rounds(site: Mapping[str, Page], rounds: int, linked: Sequence[str] = ()) -> Crawled:
+def crawl_rounds(
+    site: Mapping[str, Page], rounds: int, linked: Sequence[str] = (), listed: Sequence[str] = ()
+) -> Crawled:
     """Rounds of a crawl from the home page of a site, until its frontier is empty or `rounds` is reached.
 
-    In the first round another site is found to link the paths `linked`.
+    In the first round another site is found to link the paths `linked`, and its own sitemap to list those `listed`.
     """
     url_filter = UrlFilter(_SETTINGS.scope, frozenset([HOST]), _KINDS.extensions)
     home = {"url_key": urls.url_key(f"http://{HOST}/"), "url": f"http://{HOST}/", "host": HOST, "depth": 0}
@@ -107,7 +109,9 @@ def crawl_rounds(site: Mapping[str, Page], rounds: int, linked: Sequence[str] = 
         visits = [_visit(one, site, round_) for one in chosen]
         visited.append([_path(one.url) for one in chosen])
         watched, facts, candidates = _judge(visits, url_filter, contents, traps, samples, queues, round_)
-        candidates += [_linked_elsewhere(path) for path in linked] if round_ == 1 else []
+        if round_ == 1:
+            candidates += [_linked(path, "http://b.test/", True) for path in linked]
+            candidates += [_linked(path, f"http://{HOST}/sitemap.xml", False) for path in listed]
         traps += watched.traps
         samples += watched.trap_samples
         earlier = list(known.values())
@@ -164,11 +168,11 @@ def _judge(
     return watched, facts, candidates + probes
 
 
-def _linked_elsewhere(path: str) -> Row:
+def _linked(path: str, referrer: str, is_foreign: bool) -> Row:
     url = f"http://{HOST}{path}"
     row = {"url_key": urls.url_key(url), "url": url, "host": HOST, "depth": 1, "redirects": 0, "score": 0.001}
-    row |= {"referrer": "http://b.test/", "kind": None, "sitemap": None, "sitemap_lastmod": None}
-    return row | {"links_without_news": False, "foreign": True}
+    row |= {"referrer": referrer, "kind": None, "sitemap": None, "sitemap_lastmod": None}
+    return row | {"links_without_news": False, "foreign": is_foreign}
 
 
 def _visit(due: Due, site: Mapping[str, Page], round_: int) -> Row:

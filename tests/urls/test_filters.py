@@ -31,6 +31,17 @@ CASES = [
     ({"mode": "domain"}, "http://127.0.0.2:8080/a", "scope"),
     ({"mode": "domain"}, "http://notexample.org/a", "scope"),
     ({"mode": "any"}, "http://else.where/a", None),
+    # ports, of which a page may link 65,535
+    ({"mode": "any"}, "http://else.where:8080/a", None),
+    ({"mode": "any"}, "http://else.where:443/a", None),
+    ({"mode": "any"}, "http://else.where:22/a", "port"),
+    ({"mode": "any"}, "https://[2001:db8::1]:8444/a", "port"),
+    ({"mode": "any"}, "https://[2001:db8::1]/a", None),
+    ({"mode": "domain"}, "http://docs.example.org:9000/a", "port"),
+    ({"mode": "any", "ports": ["9000"]}, "http://else.where:9000/a", None),
+    ({"mode": "any", "ports": []}, "http://else.where:8080/a", "port"),
+    ({"mode": "any"}, "http://127.0.0.3:9/a", None),
+    ({"mode": "any"}, "http://www.localhost:9/a", None),
     # length, in characters of the whole URL
     ({"max_url_length": 30}, "http://www.example.org/" + "a" * 7, None),
     ({"max_url_length": 30}, "http://www.example.org/" + "a" * 8, "too_long"),

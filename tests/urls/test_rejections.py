@@ -36,6 +36,13 @@ def test_a_rejection_in_words(way: tuple[str, int, int], words: str) -> None:
     assert rejections.in_words(rule, way[0], SCOPE) == words
 
 
+def test_a_port_in_words() -> None:
+    url, scope = "http://www.example.org:22/", Scope(mode="any")
+    rule = UrlFilter(scope, frozenset({"a.test"})).reject(url, 0, 0)
+    assert rule == "port"
+    assert rejections.in_words(rule, url, scope) == "its port is neither 80, 443, a seed's, nor one of scope.ports"
+
+
 def test_every_rule_has_words() -> None:
     assert len({FILTER.reject(*way) for way in WORDS}) == 12 == len(set(WORDS.values()))
 

@@ -10,14 +10,13 @@ from apache_beam.pvalue import TaggedOutput
 
 from ..duplicates.exact import PAIRS
 from ..exchange.batch_schemas import CANDIDATES
-from ..exchange.functions import Output, Partition, Side, StageFn, WriteFn
-from ..exchange.stages import Keyed
-from ..exchange.summaries import Found, found
+from ..exchange.partitions import Partition, StageFn, tagged
+from ..exchange.stage_progress import StageProgress
 from ..exchange.writers import write_rows
-from ..tables.batches import Batch, from_ipc, read_ipc, split_by, to_ipc
+from ..tables.batches import Batch, batches_by, from_ipc, read_ipc, split, to_ipc
 from ..tables.bloom import partitions, shard
 from ..tables.schemas import KEY, URLS, Row
-from ..tables.table_files import conform, open_parquet, statistics
+from ..tables.table_files import TableFile, conform, open_parquet, statistics
 from ..urls.canonical import host, url_key
 from .apply import ALIAS, is_free, stands_for
 from .evidence import ENOUGH, ENOUGH_MORE, Member, Pair, choose, weigh, with_pairs
@@ -92,8 +91,7 @@ def members(contents: bytes, tracked: Tracked, count: int) -> Iterator[Batch]:
         for rule in {*tracked.rules.of(url), *tracked.rules.of(tracked.used.normal(url))}:
             rest = url_key(tracked.used.normal(url, minus=rule))
             rows.append(rule._asdict() | row | _class_of(url, rule, tracked.used) | {"rest": rest})
-    numbers = [shard(row["origin"], count) for row in rows]
-    yield from ((n, to_ipc(part)) for n, part in split_by(pa.Table.from_pylist(rows, schema=_MEMBERS), numbers))
+    yield from batches_by(pa.Table.from_pylist(rows, schema=_MEMBERS), [shard(row["origin"], count) for row in rows])
 
 
 def _class_of(url: str, rule: Rule, used: Rules) -> Row:
@@ -140,12 +138,11 @@ def joined_keys(batch: Batch) -> Iterator[Batch]:
     yield batch[0], to_ipc(pa.table({"url_key": joined["joined_to"], "host": pa.array(hosts, pa.string())}))
 
 
-def suggest(batch: Batch, known: KnownRules) -> Iterator[tuple[int, list[tuple[Rule, bytes]]]]:
+def suggest(batch: Batch, known: KnownRules) -> Iterator[tuple[Rule, bytes]]:
     """The rules that explain pairs of URLs with the same content, with its digest; both are linked by their site."""
     rows = [row for row in from_ipc([batch[1]], PAIRS).to_pylist() if not (row["foreign"] or row["other_foreign"])]
     rules = [explain_pair(known.used.normal(row["url"]), known.used.normal(row["other_url"])) for row in rows]
-    if suggested := [(rule, row["digest"]) for rule, row in zip(rules, rows, strict=True) if rule]:
-        yield batch[0], suggested
+    yield from ((rule, row["digest"]) for rule, row in zip(rules, rows, strict=True) if rule)
 
 
 def by_class(batch: Batch, in_force: InForce, count: int) -> Iterator[Batch]:
@@ -163,7 +160,7 @@ def by_class(batch: Batch, in_force: InForce, count: int) -> Iterator[Batch]:
     if concerned.num_rows < table.num_rows:
         yield number, to_ipc(table.filter(pc.invert(is_concerned)))
     keys = pa.array([url_key(in_force.rules.normal(url)) for url in concerned["url"].to_pylist()], KEY)
-    yield from ((n, to_ipc(rows)) for n, rows in split_by(concerned, partitions(keys, count)))
+    yield from batches_by(concerned, partitions(keys, count))
 
 
 def freed_rows(path: str, in_force: InForce, root: str) -> Iterator[pa.Table]:
@@ -195,89 +192,127 @@ def _concerned(batch: bytes, rules: Rules) -> list[Row]:
     return list(table.filter(pc.is_in(table["host"], pa.array(sorted(rules.hosts), pa.string()))).to_pylist())
 
 
-class MembersFn(StageFn):
-    """Takes CONTENTS_OF_URLS; yields `members` for the rules that are known or "suggested" by the round (summary)."""
-
-    members = Output(_MEMBERS)
+class _MembersFn(beam.DoFn):
+    """Takes CONTENTS_OF_URLS; yields `members` for the rules that are known or suggested by the round."""
 
     def __init__(self, known: KnownRules, partitions: int) -> None:
         self._known, self._partitions = known, partitions
         self._tracked: Tracked | None = None
 
-    def process(self, contents: bytes, summary: Found) -> Iterator[TaggedOutput]:
+    def process(self, contents: Batch, suggested: list[tuple[Rule, bytes]]) -> Iterator[Batch]:
         if self._tracked is None:
-            self._tracked = Tracked.of(self._known, found("suggested", summary) or ())
-        yield from self.members.each(members(contents, self._tracked, self._partitions))
+            self._tracked = Tracked.of(self._known, suggested)
+        yield from members(contents[1], self._tracked, self._partitions)
 
 
-class JudgeRulesFn(WriteFn):
-    """Takes the members of the rules of some origins; writes and yields the rows of table aliases that change."""
+class Learned(NamedTuple):
+    """The alias rules that change in a round."""
 
-    members = Side(_MEMBERS)
-    judged = Output(Row)
+    judged: "beam.PCollection[Row]"  # of table aliases
+    files: "beam.PCollection[TableFile]"
 
-    def __init__(self, root: str, round_: int, known: KnownRules) -> None:
+
+class _JudgeFn(StageFn):
+    def __init__(self, root: str, round_: int, known: KnownRules, progress: StageProgress | None) -> None:
+        super().__init__(progress)
         self._root, self._round, self._known = root, round_, known
 
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
-        rows = self.members.table(partition[1]).to_pylist()
+    def process(self, partition: Partition) -> "Iterator[TaggedOutput]":
+        rows = from_ipc(partition[1]["members"], _MEMBERS).to_pylist()
         judged = list(judge_members(rows, self._known, self._round))
-        yield from map(self.judged.once, judged)
-        yield from self.files.if_any(write_rows(self._root, "aliases", self._round, judged, "state"))
+        yield from tagged("judged", judged)
+        yield from tagged("files", write_rows(self._root, "aliases", self._round, judged, "state"))
 
 
-class WriteCountsFn(WriteFn):
-    """Writes the sums of the counts of a round and of earlier rounds as alias_counts."""
+class LearnAliases(beam.PTransform):
+    """Judges alias rules, known and suggested ones, by CONTENTS_OF_URLS; writes those that change.
 
-    aliases = Side(list[tuple[Stratum, Count]], in_one_place=True)
+    `suggested` are rules with the digests of the pairs that suggest them.
+    """
 
+    def __init__(
+        self,
+        root: str,
+        round_: int,
+        known: KnownRules,
+        partitions: int,
+        suggested: beam.PCollection,
+        progress: StageProgress | None = None,
+    ) -> None:
+        super().__init__()
+        self._members, self._suggested = _MembersFn(known, partitions), suggested
+        self._judge = _JudgeFn(root, round_, known, progress)
+
+    def expand(self, contents: "beam.PCollection[Batch]") -> "Learned":
+        found = contents | "Members" >> beam.ParDo(self._members, beam.pvalue.AsList(self._suggested))
+        by_origin = {"members": found} | "ByOrigin" >> beam.CoGroupByKey()
+        return Learned(*(by_origin | "Judge" >> beam.ParDo(self._judge).with_outputs(*Learned._fields)))
+
+
+class _WriteCountsFn(beam.DoFn):
     def __init__(self, root: str, round_: int, known: KnownRules) -> None:
         self._root, self._round, self._counts = root, round_, known.counts
 
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+    def process(self, taken: list[tuple[Stratum, Count]]) -> Iterator[TableFile]:
         sums: dict[Stratum, Count] = {}
-        for stratum, count in self.aliases.values(partition[1]):
+        for stratum, count in taken:
             sums[stratum] = sums.get(stratum, self._counts.get(stratum, Count())).plus(count)
         rows = [
             rule._asdict() | {"template": scope, "round": self._round} | count._asdict()
             for (rule, scope), count in sorted(sums.items())
         ]
-        yield from self.files.if_any(write_rows(self._root, "alias_counts", self._round, rows))
+        yield from write_rows(self._root, "alias_counts", self._round, rows)
+
+
+class WriteAliasCounts(beam.PTransform):
+    """Writes the sums of the counts of a round, (stratum, count), and of earlier rounds as alias_counts."""
+
+    def __init__(self, root: str, round_: int, known: KnownRules) -> None:
+        super().__init__()
+        self._fn = _WriteCountsFn(root, round_, known)
+
+    def expand(self, taken: "beam.PCollection[tuple[Stratum, Count]]") -> "beam.PCollection[TableFile]":
+        return taken | "Together" >> beam.combiners.ToList() | "Write" >> beam.ParDo(self._fn)
 
 
 class ByClassFn(beam.DoFn):
-    """Takes elements of an exchange; moves those of a kind to the partition of their URLs' normal forms."""
+    """Takes batches of rows with URLs; moves them to the partitions of their URLs' normal forms."""
 
-    def __init__(self, kind: str, known: KnownRules, partitions: int) -> None:
-        self._kind, self._partitions = kind, partitions
-        self._in_force = RulesInForce(known)
+    def __init__(self, known: KnownRules, partitions: int) -> None:
+        self._partitions, self._in_force = partitions, RulesInForce(known)
 
-    def process(self, element: Keyed, judged: list[Row]) -> Iterator[Keyed]:
-        (kind, number), (side, data) = element
-        if kind != self._kind:
-            yield element
-            return
-        for partition, part in by_class((number, data), self._in_force.after(judged), self._partitions):
-            yield (kind, partition), (side, part)
+    def process(self, batch: Batch, judged: list[Row]) -> Iterator[Batch]:
+        yield from by_class(batch, self._in_force.after(judged), self._partitions)
 
 
-class HeldAliasesFn(StageFn):
-    """Takes the path of a file of urls; yields candidates for the aliases that this round's drops of rules set free.
+class Freed(NamedTuple):
+    """The aliases that no rule holds back any more."""
 
-    Opens no file if no rule was dropped.
-    """
+    candidates: "beam.PCollection[Batch]"  # CANDIDATES by url_key
+    held: "beam.PCollection[Batch]"  # URLS by url_key: the rows of the aliases
 
-    candidates = Output(CANDIDATES, key="url_key")
-    held = Output(URLS, key="url_key")  # the rows of the aliases
 
+class _FreeFn(beam.DoFn):
     def __init__(self, root: str, known: KnownRules, partitions: int) -> None:
         self._root, self._partitions = root, partitions
         self._in_force = RulesInForce(known)
 
-    def process(self, path: str, judged: list[Row]) -> Iterator[TaggedOutput]:
+    def process(self, path: str, judged: list[Row]) -> "Iterator[TaggedOutput]":
         for rows in freed_rows(path, self._in_force.after(judged), self._root):
-            yield from self.candidates.split(_as_candidates(rows), self._partitions)
-            yield from self.held.split(rows, self._partitions)
+            yield from tagged("candidates", split(_as_candidates(rows), "url_key", self._partitions))
+            yield from tagged("held", split(rows, "url_key", self._partitions))
+
+
+class FreeAliases(beam.PTransform):
+    """Finds in files of urls the aliases that a round's drops of rules set free; opens none if no rule was dropped."""
+
+    def __init__(self, root: str, known: KnownRules, partitions: int, judged: beam.PCollection) -> None:
+        super().__init__()
+        self._fn, self._judged = _FreeFn(root, known, partitions), judged
+
+    def expand(self, paths: "beam.PCollection[str]") -> "Freed":
+        free = beam.ParDo(self._fn, beam.pvalue.AsList(self._judged))
+        return Freed(*(paths | "Free" >> free.with_outputs(*Freed._fields)))
 
 
 def _as_candidates(rows: pa.Table) -> pa.Table:

@@ -53,6 +53,7 @@ def reply_of(record: Record, digest: str | None, body_bytes: int, head_bytes: in
         while read(_CHUNK):  # the digest is that of all bytes
             pass
         is_cut = is_cut or lacks_chunks
+        error = decoded.oddity
         if decoded.failure and not is_cut:
             failure, error = decoded.failure.outcome, decoded.failure.text
     except DamagedError as damage:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from .. import urls
 from ..blocks.rules import Blocks
 from ..http.errors import RequestError
-from ..http.reply import Headers, Reply, outcome, wanted
+from ..http.reply import Headers, Reply, outcome, redirect_target, wanted
 from ..outcomes import RETRIED, Outcome
 from ..robots import rules
 from ..robots.rules import Verdict
@@ -31,7 +31,7 @@ SCAN = pa.schema(
         ("host", pa.string()),
         ("fetched_at", TIME),
         ("is_robots", pa.bool_()),  # a robots.txt
-        ("is_failure", pa.bool_()),  # temporary, or a payload with another digest: it replaces no page
+        ("is_failure", pa.bool_()),  # temporary, a redirect to itself, or of another digest: it replaces no page
         ("depth", pa.int32()),
         ("referrer", pa.string()),
         ("elapsed_ms", pa.float64()),
@@ -129,8 +129,14 @@ def capture_of(record: Record, admission: Admission) -> CaptureRow:
     except RequestError as error:
         raise Skip("bad_http", error.text) from error
     is_temporary = _judged(url, *head[:2], admission.types) in RETRIED
-    row["is_failure"] = is_temporary or contradicts(record, head, row["digest"])
+    row["is_failure"] = is_temporary or _leads_to_itself(url, *head[:2]) or contradicts(record, head, row["digest"])
     return row
+
+
+def _leads_to_itself(url: str, status: int, headers: Headers) -> bool:
+    """Whether an answer is a redirect to its own URL, of whose page it says nothing: the archive may have that, too."""
+    target = redirect_target(url, Reply(status, original_headers(headers)))
+    return target is not None and urls.url_key(target) == urls.url_key(url)
 
 
 def _judged(url: str, status: int, headers: Headers, types: Collection[str]) -> Outcome:
@@ -176,7 +182,10 @@ def _own_head(record: Record, url: str, admission: Admission) -> dict[str, objec
         raise Skip("partial")
     headers = original_headers(headers)
     is_temporary = status != 304 and outcome(url, Reply(status, headers), conditional=False) in RETRIED
-    return {"head": json.dumps([status, headers]), "is_failure": is_temporary}
+    return {
+        "head": json.dumps([status, headers]),
+        "is_failure": is_temporary or _leads_to_itself(url, status, headers),
+    }
 
 
 def _url(text: str) -> str:
@@ -200,13 +209,16 @@ def date_of(text: str, now: datetime) -> datetime:
 
 
 def parse_date(text: str) -> datetime:
-    """A WARC-Date, in UTC (a profile of ISO 8601; some crawlers write 14 digits, or a time zone); ValueError if not.
+    """A WARC-Date, in UTC (a profile of ISO 8601; some crawlers write 14 digits, a time zone, or the day of the year
+    behind the month); ValueError if not.
 
     >>> parse_date("2020-01-02T03:04:05.123456789Z")
     datetime.datetime(2020, 1, 2, 3, 4, 5, 123456, tzinfo=datetime.timezone.utc)
     """
     if re.fullmatch(r"\d{14}", text, re.ASCII):
         return datetime.strptime(text, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    if match := re.match(r"(\d{4})-\d\d-(\d{3})(?=T)", text, re.ASCII):  # ClueWeb09
+        text = f"{datetime.strptime(f'{match[1]}-{match[2]}', '%Y-%j').date()}{text[match.end() :]}"  # noqa: DTZ007
     found = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text.strip()))
     try:
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)

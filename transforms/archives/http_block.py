@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..http.reply import Headers
+from ..http.reply import Headers, content_type
 from ..http.response_body import Body, Pace, read_body
 from ..http.response_head import read_head
 
@@ -86,7 +86,7 @@ def decode_body(
     coding = coding_of(headers)
     if coding and not _begins_like(source.peek(2), coding):
         coding = ""
-    body = read_body(source.read, coding, limit, _ENDLESS, lambda: 0.0, append)
+    body = read_body(source.read, coding, limit, _ENDLESS, lambda: 0.0, append, content_type(headers))
     return body, bool(chunks and chunks.is_cut)
 
 

@@ -117,12 +117,14 @@ ORDER BY change, url
 """
 
 
-_KIND = """CASE
+_READING = "0002"  # `duplicates.digest.READING`; digests of other readings of a page say nothing of a change
+_KIND = f"""CASE
         WHEN was_there AND last.outcome = 'gone' THEN 'gone'
         WHEN was_there AND last.outcome = 'redirected' THEN 'moved'
         WHEN last.outcome NOT IN ('fetched', 'not_modified') OR page_now IS NULL THEN NULL
         WHEN NOT was_there THEN 'new'
-        WHEN page_then.digest <> page_now.digest THEN 'changed'
+        WHEN page_then.digest <> page_now.digest
+            AND (hex(page_then.digest) LIKE '%{_READING}') = (hex(page_now.digest) LIKE '%{_READING}') THEN 'changed'
     END"""
 
 

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from ..errors import CrawlDirError
-from .manifests import FORMAT, Manifest, fields_of, iso, manifest_of
+from .manifests import FORMAT, Manifest, fields_of, iso, manifest_of, readable
 
 MOST_LOOSE = 64
 """The number of manifests beyond which they are folded."""
@@ -75,11 +74,8 @@ def render_checkpoint(manifests: Mapping[str, Manifest]) -> str:
 
 def parse_checkpoint(file_name: str, text: str) -> dict[str, Manifest]:
     """The manifests in a JSON text, by file name; CrawlDirError if it is corrupt, foreign or too new."""
-    try:
+    with readable(file_name, "restore it from a copy"):
         data = json.loads(text)
         if not isinstance(data, dict) or data["format"] != _FORMAT:
             raise ValueError("it is not a checkpoint of Beamtrawl")
         return {name: manifest_of(name, fields) for name, fields in data["manifests"].items()}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise CrawlDirError(f"manifests/{file_name} cannot be used: {reason}; restore it from a copy") from error

@@ -287,6 +287,10 @@ class CrawlDir:
         if self.claim is None:
             return
         owner = read_owner(self.root, self.claim.path)
+        if owner is None and self._store.has_local_paths and not filesystem.exists(self.root):
+            raise CrawlDirError(
+                f"{self.root} was moved or removed during this command; run it again with its new place"
+            )
         if owner is None or owner.get("token") != self.claim.token:
             who = f"process {owner['pid']} on {owner.get('host')}" if owner and "pid" in owner else "another process"
             raise CrawlDirError(

@@ -1,5 +1,6 @@
 """Manifests: one JSON file for each committed step, with the files that it read and wrote."""
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -11,7 +12,7 @@ from typing import Any
 
 from ..errors import CrawlDirError
 from ..tables.table_files import TableFile
-from .migrations import SCHEMA_VERSION, upgraded
+from .migrations import SCHEMA_VERSION, NewerVersion, upgraded
 
 FORMAT = "beamtrawl-crawl"
 _SUFFIX = re.compile(r"(-\w+)?\.json")
@@ -50,6 +51,9 @@ class Manifest:
         if not (self.started_at and self.ended_at):
             return 0.0
         return (moment(self.ended_at) - moment(self.started_at)).total_seconds()
+
+
+_FIELDS = frozenset(field.name for field in dataclasses.fields(Manifest))
 
 
 @functools.cache
@@ -94,9 +98,18 @@ def missing_steps(file_names: Collection[str]) -> list[str]:
 
 
 def parse_manifest(file_name: str, text: str, way_out: str = RESTORE) -> Manifest:
-    """The manifest in a JSON text; CrawlDirError, which ends with `way_out`, if it is corrupt, foreign or too new."""
-    try:
+    """The manifest in a JSON text; CrawlDirError, which ends with `way_out`, if it is corrupt or foreign."""
+    with readable(file_name, way_out):
         return manifest_of(file_name, json.loads(text))
+
+
+@contextlib.contextmanager
+def readable(file_name: str, way_out: str) -> Iterator[None]:
+    """Raise CrawlDirError if a file of manifests cannot be used; for one of a newer program there is one way out."""
+    try:
+        yield
+    except NewerVersion as error:
+        raise CrawlDirError(f"manifests/{file_name} cannot be used: {error}; update Beamtrawl") from error
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise CrawlDirError(f"manifests/{file_name} cannot be used: {reason}; {way_out}") from error
@@ -113,6 +126,8 @@ def manifest_of(file_name: str, data: Any) -> Manifest:
     for field, kind in (*((name, list) for name in lists), ("counters", dict), ("index_links", dict)):
         if not isinstance(data[field], kind):
             raise ValueError(f"its {field} is no {kind.__name__}")
+    if unknown := data.keys() - _FIELDS:
+        raise NewerVersion(f"it has the fields {', '.join(sorted(unknown))}, which this program does not know")
     data |= {name: tuple(data[name]) for name in lists}
     manifest = Manifest(**data)
     for path in _paths_in(manifest):

@@ -9,17 +9,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
 from ..exchange.batch_schemas import CANDIDATES, NOT_FOLLOWED, CandidateRow
-from ..exchange.functions import Output, Partition, Side, WriteFn
+from ..exchange.partitions import Partition, in_one_place, tagged
 from ..exchange.writers import write_rows
-from ..tables.batches import read_ipc
+from ..tables.batches import Batch, read_ipc, split
 from ..tables.schemas import EXTERNAL_TARGETS, VisitRow
 from ..tables.sitemap_terms import EXTERNAL
-from ..tables.table_files import read_table
+from ..tables.table_files import TableFile, read_table
 from ..urls.canonical import host, site
 from ..urls.filters import UrlFilter
 
@@ -116,18 +117,33 @@ def _candidate(key: bytes, way: Way) -> CandidateRow:
     }
 
 
-class AdmitExternalFn(WriteFn):
-    """Decides in one place which external targets a round adds; writes them to table `external`, and yields them."""
+class Admitted(NamedTuple):
+    """The external targets that a round adds."""
 
-    found = Side(CANDIDATES, in_one_place=True)
-    candidates = Output(CANDIDATES, key="url_key")
+    candidates: "beam.PCollection[Batch]"  # CANDIDATES
+    files: "beam.PCollection[TableFile]"
 
+
+class _AdmitFn(beam.DoFn):
     def __init__(self, root: str, round_: int, paths: Sequence[str], most: int, partitions: int) -> None:
         self._root, self._round, self._paths, self._most, self._partitions = root, round_, paths, most, partitions
 
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+    def process(self, partition: Partition) -> "Iterator[TaggedOutput]":
         room = Known.read(self._root, self._paths, self._most).room
-        added = admitted(map(read_ipc, self.found.batches(partition[1])), room)
-        yield from self.candidates.split(pa.Table.from_pylist(added, schema=CANDIDATES), self._partitions)
+        added = admitted(map(read_ipc, partition[1]["found"]), room)
+        candidates = pa.Table.from_pylist(added, schema=CANDIDATES)
+        yield from tagged("candidates", split(candidates, "url_key", self._partitions))
         rows = [{"url_key": row["url_key"], "url": row["url"], "round": self._round} for row in added]
-        yield from self.files.if_any(write_rows(self._root, "external", self._round, rows))
+        yield from tagged("files", write_rows(self._root, "external", self._round, rows))
+
+
+class AdmitExternal(beam.PTransform):
+    """Decides in one place which external targets a round adds, of CANDIDATES; writes them to table `external`."""
+
+    def __init__(self, root: str, round_: int, paths: Sequence[str], most: int, partitions: int) -> None:
+        super().__init__()
+        self._fn = _AdmitFn(root, round_, paths, most, partitions)
+
+    def expand(self, found: "beam.PCollection[Batch]") -> "Admitted":
+        together = {"found": found | "InOnePlace" >> beam.Map(in_one_place)} | "Together" >> beam.CoGroupByKey()
+        return Admitted(*(together | "Admit" >> beam.ParDo(self._fn).with_outputs(*Admitted._fields)))

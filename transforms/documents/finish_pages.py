@@ -1,7 +1,9 @@
 """Writes the documents, links and index segments of a round, and emits the targets of its links."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+import apache_beam as beam
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -13,7 +15,9 @@ from ..duplicates.clusters import VERDICTS
 from ..duplicates.exact import COPIES, DUPLICATES
 from ..duplicates.near_rows import is_folded, mark_near_duplicates, near_rows, reduce_near_duplicates
 from ..exchange.batch_schemas import CANDIDATES, PAGES, Rejection
-from ..exchange.functions import Output, Partition, Side, WriteFn
+from ..exchange.partitions import Partition, StageFn, tagged
+from ..exchange.stage_progress import StageProgress
+from ..exchange.writers import closed
 from ..frontier.scorers import ScoredLink, Scorer, factors, load_scorers
 from ..indexing.tombstones import REMOVALS, REPLACED
 from ..indexing.write_segment import in_order, write_segment
@@ -22,7 +26,7 @@ from ..parsing import rel_canonical
 from ..parsing.page_rules import EXTRACT_ERROR
 from ..parsing.registry import PARSE_ERROR
 from ..parsing.spam import SOFT_404
-from ..tables.batches import cuts, release_freed
+from ..tables.batches import Batch, cuts, from_ipc, release_freed, split
 from ..tables.schemas import DOCUMENTS, KEY, LINKS
 from ..tables.table_files import TableFile, TableWriter, conform, new_path
 from ..traps.watch_yields import STALE
@@ -173,18 +177,20 @@ def _factors(links: pa.Table, scorers: Sequence[Scorer]) -> list[float]:
     return [1.0 if redirect else factor for factor, redirect in zip(found, is_redirect, strict=True)]
 
 
-class FinishFn(WriteFn):
+class Finished(NamedTuple):
+    """What the pages of a round lead to."""
+
+    candidates: "beam.PCollection[Batch]"  # CANDIDATES by url_key: the targets of links
+    removals: "beam.PCollection[Batch]"  # REMOVALS by url_key: of the documents
+    rejections: "beam.PCollection[tuple[int, list[Rejection]]]"  # by shard
+    files: "beam.PCollection[TableFile]"
+
+
+class FinishFn(StageFn):
     """Writes the documents, links and index segments of a shard of hosts; yields the targets of its links.
 
-    Takes also the keys of URLs whose visit gave no page. Duplicates are written without text and not indexed; their
-    links are followed, because they may differ. Near duplicates are indexed by their identifiers of programs only.
+    Takes PAGES, STALE, DUPLICATES, COPIES and VERDICTS of the shard, and the keys of URLs whose visit gave no page.
     """
-
-    pages, stale = Side(PAGES), Side(STALE)
-    duplicates, copies, near = Side(DUPLICATES), Side(COPIES), Side(VERDICTS)
-    candidates = Output(CANDIDATES, key="url_key")
-    removals = Output(REMOVALS, key="url_key")  # of the documents
-    rejections = Output(list[Rejection])  # by shard
 
     def __init__(
         self,
@@ -195,17 +201,19 @@ class FinishFn(WriteFn):
         scorers: Sequence[str] = (),
         index_scope: IndexScope = WHOLE,
         segment_text: int = SEGMENT_TEXT,
+        progress: StageProgress | None = None,
     ) -> None:
+        super().__init__(progress)
         self._root, self._round, self._partitions, self._scorers = root, round_, partitions, scorers
         self._korean_morphemes, self._index_scope, self._text = korean_morphemes, index_scope, segment_text
 
-    def process(self, partition: Partition, dead: Iterable[bytes]) -> Iterator[TaggedOutput]:
+    def process(self, partition: Partition, dead: Iterable[bytes]) -> "Iterator[TaggedOutput]":
         number, sides = partition
-        pages = ShardPages(self.pages.batches(sides))
-        facts = mark_duplicates(pages.facts, self.duplicates.table(sides))
-        facts = mark_copies(judge_canonicals(facts, dead, pages.texts), self.copies.table(sides))
-        facts = mark_links_without_news(facts, self.stale.table(sides))
-        facts = mark_near_duplicates(facts, self.near.table(sides))
+        pages = ShardPages(sides["pages"])
+        facts = mark_duplicates(pages.facts, from_ipc(sides["duplicates"], DUPLICATES))
+        facts = mark_copies(judge_canonicals(facts, dead, pages.texts), from_ipc(sides["copies"], COPIES))
+        facts = mark_links_without_news(facts, from_ipc(sides["stale"], STALE))
+        facts = mark_near_duplicates(facts, from_ipc(sides["near"], VERDICTS))
         writers = {name: TableWriter(self._root, name, self._round) for name in ROW_GROUPS}
         for part in pages.parts(facts):
             yield from self._links(part, number, writers)
@@ -213,9 +221,9 @@ class FinishFn(WriteFn):
             del part  # the index takes most memory
             yield from self._index(documents, number)
         for writer in writers.values():
-            yield from self.files.if_any(writer.close())
+            yield from tagged("files", closed(writer))
 
-    def _links(self, pages: pa.Table, number: int, writers: Mapping[str, TableWriter]) -> Iterator[TaggedOutput]:
+    def _links(self, pages: pa.Table, number: int, writers: Mapping[str, TableWriter]) -> "Iterator[TaggedOutput]":
         """Write some pages and their links; yield what their links lead to."""
         links = flatten_links(pages)
         documents = conform(pages.filter(pages["is_document"]), DOCUMENTS)
@@ -224,18 +232,37 @@ class FinishFn(WriteFn):
                 group = rows.slice(start, ROW_GROUPS[name])
                 writers[name].write(group, _counts(group) if name == "documents" else None)
         if rejections := list(rejections_of(links)):
-            yield self.rejections.at(number, rejections)
-        yield from self.candidates.split(candidates_of(links, load_scorers(self._scorers)), self._partitions)
+            yield TaggedOutput("rejections", (number, rejections))
+        candidates = candidates_of(links, load_scorers(self._scorers))
+        yield from tagged("candidates", split(candidates, "url_key", self._partitions))
 
-    def _index(self, pages: pa.Table, number: int) -> Iterator[TaggedOutput]:
+    def _index(self, pages: pa.Table, number: int) -> "Iterator[TaggedOutput]":
         """Index some pages; yield what the index removes and the files."""
         removals = removals_of_pages(pages, self._index_scope)
-        yield from self.removals.split(removals, self._partitions)
+        yield from tagged("removals", split(removals, "url_key", self._partitions))
         indexed = removals.filter(pc.equal(removals["reason"], REPLACED))["url_key"]
         is_indexed = pc.and_(pages["is_document"], pc.is_in(pages["url_key"], indexed))
         documents = conform(pages.filter(is_indexed), DOCUMENTS)
-        for file in index_shard(self._root, self._round, number, documents, self._korean_morphemes, self._text):
-            yield self.files.once(file)
+        files = index_shard(self._root, self._round, number, documents, self._korean_morphemes, self._text)
+        yield from tagged("files", files)
+
+
+class FinishPages(beam.PTransform):
+    """Writes the documents, links and index segments of a round, by shard of the host.
+
+    Takes PAGES, STALE, DUPLICATES, COPIES and VERDICTS (`near`) by shard. `dead` are the keys of URLs whose
+    visit gave no page. Duplicates are written without text and not indexed; their links are followed, because they may
+    differ. Near duplicates are indexed by their identifiers of programs only.
+    """
+
+    def __init__(self, finish: FinishFn, dead: beam.PCollection) -> None:
+        super().__init__()
+        self._finish, self._dead = finish, beam.pvalue.AsList(dead)
+
+    def expand(self, found: "dict[str, beam.PCollection[Batch]]") -> "Finished":
+        by_shard = found | "ByShard" >> beam.CoGroupByKey()
+        finish = beam.ParDo(self._finish, self._dead)
+        return Finished(*(by_shard | "Finish" >> finish.with_outputs(*Finished._fields)))
 
 
 def index_shard(

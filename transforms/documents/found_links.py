@@ -2,16 +2,18 @@
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import urls
-from ..exchange.batch_schemas import LINK, NOT_FOLLOWED
+from ..exchange.batch_schemas import CANDIDATES, LINK, NOT_FOLLOWED, CandidateRow
+from ..parsing.crawl_scope import CrawlScope
 from ..parsing.html_links import Fragment
 from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, followed
+from ..tables.batches import Batch, split
 from ..tables.schemas import KEY, VisitRow
 from ..urls.filters import UrlFilter
 
@@ -74,3 +76,10 @@ def _rejected(
         for link, follows, way in zip(links, is_followed, ways, strict=True)
     )
     return pa.array(reasons, pa.string())
+
+
+def permitted(probes: Iterable[CandidateRow], scope: CrawlScope, partitions: int) -> Iterator[Batch]:
+    """CANDIDATES of the URLs that cannot exist, as far as the scope of the crawl permits them."""
+    url_filter = scope.url_filter()
+    rows = [row for row in probes if url_filter.reject(row["url"], row["depth"], 0) is None]
+    return split(pa.Table.from_pylist(rows, schema=CANDIDATES), "url_key", partitions)

@@ -5,19 +5,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
 from .. import urls
 from ..directory.crawl_dir import CrawlDir
-from ..duplicates.clusters import DOCUMENT, ENTRIES, entries
-from ..duplicates.exact import RELEASED, released_contents
+from ..duplicates.clusters import DOCUMENT, entries
+from ..duplicates.exact import released_contents
 from ..duplicates.minhash import signature
 from ..duplicates.near import changed_documents, hosts_of_sites
 from ..duplicates.near_rows import gone_rows
 from ..exchange.batch_schemas import CANDIDATES, CONTENTS, FACTS, PAGES, YIELDS, Rejection
-from ..exchange.functions import Output, StageFn
+from ..exchange.partitions import StageFn, tagged
 from ..exchange.stage_progress import StageProgress
 from ..http import media_types
 from ..http.reply import Headers, header
@@ -34,7 +35,7 @@ from ..parsing.source import with_language
 from ..parsing.spam import SOFT_404, quality_of
 from ..rights.usage import Usage
 from ..settings import Extract, MainText
-from ..tables.batches import release_freed
+from ..tables.batches import Batch, batches_by, release_freed, split, to_ipc
 from ..tables.bloom import shard, shards
 from ..tables.schemas import DOCUMENTS, KEY, VISITS, Row
 from ..tables.sitemap_terms import EXTERNAL, PROBE
@@ -185,19 +186,27 @@ class Taken(NamedTuple):
     external: tuple[Sequence[str], int] | None = None  # files of table external, and how many URLs it may have
 
 
+class Parsed(NamedTuple):
+    """What the visits of a round have brought."""
+
+    pages: "beam.PCollection[Batch]"  # PAGES by shard of the host
+    yields: "beam.PCollection[Batch]"  # YIELDS by shard
+    facts: "beam.PCollection[Batch]"  # FACTS by url_key
+    requisites: "beam.PCollection[Batch]"  # CANDIDATES by url_key
+    contents: "beam.PCollection[Batch]"  # CONTENTS by digest
+    released: "beam.PCollection[Batch]"  # RELEASED by digest
+    bands: "beam.PCollection[Batch]"  # ENTRIES by band
+    external: "beam.PCollection[Batch]"  # CANDIDATES outside the hosts of the crawl, new to it
+    alerts: "beam.PCollection[tuple[int, list[Row]]]"  # of table alerts, by shard
+    gone: "beam.PCollection[tuple[int, list[Row]]]"  # of table near, by shard
+    rejections: "beam.PCollection[tuple[int, list[Rejection]]]"  # of requisites, by shard
+    sites: "beam.PCollection[str]"  # the hosts of the documents' sites
+    changed: "beam.PCollection[tuple[int, list[bytes]]]"  # the keys that `DecideFn` takes
+    dead: "beam.PCollection[bytes]"  # the keys of URLs that were requested without getting a page
+
+
 class ParseFn(StageFn):
     """Takes a row group of a visits file. Keeps all its pages in memory, but only one parse tree at a time."""
-
-    pages, yields = Output(PAGES), Output(YIELDS)  # by shard; pages without bodies
-    facts, requisites = Output(FACTS, key="url_key"), Output(CANDIDATES, key="url_key")
-    contents, released = Output(CONTENTS, key="digest"), Output(RELEASED, key="digest")
-    bands = Output(ENTRIES, key="band")
-    external = Output(CANDIDATES)  # outside the hosts of the crawl, new to it
-    alerts, gone = Output(list[Row]), Output(list[Row])  # of tables alerts and near, by shard
-    rejections = Output(list[Rejection])  # of requisites, by shard
-    sites = Output(set[str])  # the hosts of the documents' sites
-    changed = Output(list[bytes])  # the keys that `DecideFn` takes
-    dead = Output(list[bytes])  # the keys of URLs that were requested without getting a page
 
     def __init__(
         self,
@@ -210,6 +219,7 @@ class ParseFn(StageFn):
         round_: int,
         progress: StageProgress | None = None,
     ) -> None:
+        super().__init__(progress)
         self._scope, self._root, self._kinds = scope, scope.root, scope.kinds
         self._taken, self._open_observers, self._robot, self._round = taken, open_observers, robot, round_
         self._shards, self._partitions, self._progress = shards, partitions, progress
@@ -219,11 +229,9 @@ class ParseFn(StageFn):
         self._filter = self._scope.url_filter()
         self._known = Known.read(self._root, *self._taken.external) if self._taken.external else None
 
-    def process(self, row_group: tuple[str, int]) -> Iterator[TaggedOutput]:
+    def process(self, row_group: tuple[str, int]) -> "Iterator[TaggedOutput]":
         link_kinds = FOLLOWED_KINDS | kinds_of(self._kinds).link_kinds
         rules = page_rules(self._taken.extract, self._taken.main)
-        if self._progress:
-            self._progress.report()
         path, group = row_group
         with open_parquet(self._root, path) as file:
             visits = conform(file.read_row_group(group), VISITS).to_pylist()
@@ -247,15 +255,16 @@ class ParseFn(StageFn):
                     alerts.setdefault(shard(visit["host"], self._shards), []).extend(found_alerts)
         if self._progress:
             self._progress.report(len(visits))
-        yield from self.alerts.each(alerts.items())
+        yield from tagged("alerts", alerts.items())
         if self._taken.requisites:
             yield from self._requisites(requisites)
         if self._known:
             external = external_of([visit for visit, *_ in parsed], links, self._filter, self._known)
-            yield from self.external.if_any(external)
+            if external.num_rows:
+                yield TaggedOutput("external", (0, to_ipc(external)))
         yield from self._facts(pa.Table.from_pylist(facts, schema=FACTS))
         if yields := yield_rows(seen):
-            yield from self._by_shard(self.yields, pa.Table.from_pylist(yields, schema=YIELDS))
+            yield from self._by_shard("yields", pa.Table.from_pylist(yields, schema=YIELDS))
         if pages:
             table = pa.Table.from_pylist(pages, schema=PAGES.remove(PAGES.get_field_index("links")))
             has_row = [page is not None or bool(found) for _, page, found in parsed]
@@ -264,32 +273,32 @@ class ParseFn(StageFn):
             yield from self._pages(table)
             release_freed(table.nbytes)
 
-    def _facts(self, facts: pa.Table) -> Iterator[TaggedOutput]:
-        yield from self.facts.split(facts, self._partitions)
-        yield from self.dead.if_any(dead_keys(facts))
+    def _facts(self, facts: pa.Table) -> "Iterator[TaggedOutput]":
+        yield from tagged("facts", split(facts, "url_key", self._partitions))
+        yield from tagged("dead", dead_keys(facts))
         released = released_contents(facts)
         if released.num_rows:
-            yield from self.released.split(released, self._partitions)
-            yield self.changed.once(released["url_key"].to_pylist())
+            yield from tagged("released", split(released, "digest", self._partitions))
+            yield TaggedOutput("changed", (0, released["url_key"].to_pylist()))
         gone: dict[int, list[Any]] = {}
         for row in gone_rows(released, self._round):
             gone.setdefault(shard(row["host"], self._shards), []).append(row)
-        yield from self.gone.each(gone.items())
+        yield from tagged("gone", gone.items())
 
-    def _requisites(self, found: Requisites) -> Iterator[TaggedOutput]:
+    def _requisites(self, found: Requisites) -> "Iterator[TaggedOutput]":
         candidates = pa.Table.from_pylist(found.candidates, schema=CANDIDATES)
-        yield from self.requisites.split(candidates, self._partitions)
+        yield from tagged("requisites", split(candidates, "url_key", self._partitions))
         for (reason, url), count in found.rejected.items():
             host = urls.host(url)
             rejection = ((reason, host), (count, [url]))
-            yield self.rejections.at(shard(host, self._shards), [rejection])
+            yield TaggedOutput("rejections", (shard(host, self._shards), [rejection]))
 
-    def _by_shard(self, output: Output, table: pa.Table) -> Iterator[TaggedOutput]:
-        yield from output.split_by(table, shards(table["host"], self._shards))
+    def _by_shard(self, tag: str, table: pa.Table) -> "Iterator[TaggedOutput]":
+        yield from tagged(tag, batches_by(table, shards(table["host"], self._shards)))
 
-    def _pages(self, table: pa.Table) -> Iterator[TaggedOutput]:
+    def _pages(self, table: pa.Table) -> "Iterator[TaggedOutput]":
         numbers = shards(table["host"], self._shards)
-        yield from self.pages.split_by(table, numbers)
+        yield from tagged("pages", batches_by(table, numbers))
         yields = pc.and_(pc.is_valid(table["canonical_url"]), pc.is_null(table["canonical_ignored"]))
         table = table.append_column("yields", yields).append_column("shard", pa.array(numbers, pa.int32()))
         named = [key_of(url) if url else None for url in table["canonical_url"].to_pylist()]
@@ -297,12 +306,13 @@ class ParseFn(StageFn):
         named = [key if key != other else None for key, other in zip(named, own, strict=True)]
         table = table.append_column("canonical_key", pa.array(named, KEY))
         contents = conform(table.filter(pc.and_(table["is_document"], self._may_be_found(table))), CONTENTS)
-        yield from self.contents.split(contents, self._partitions)
+        yield from tagged("contents", split(contents, "digest", self._partitions))
         if self._taken.near_duplicates:
             documents = conform(table.filter(table["is_document"]), DOCUMENT)
-            yield from self.bands.split(entries(documents), self._partitions)
-            yield self.sites.once(hosts_of_sites(documents))
-            yield from self.changed.if_any(changed_documents(documents))
+            yield from tagged("bands", split(entries(documents), "band", self._partitions))
+            yield from tagged("sites", hosts_of_sites(documents))
+            if changed := changed_documents(documents):
+                yield TaggedOutput("changed", (0, changed))
 
     def _may_be_found(self, pages: pa.Table) -> pa.ChunkedArray:
         """Whether neither the author of each page nor the index scope keeps it from searches.
@@ -311,3 +321,26 @@ class ParseFn(StageFn):
         """
         kept = pc.or_(pc.fill_null(pages["noindex"], False), pc.fill_null(pc.invert(pages["search"]), False))
         return pc.invert(pc.or_(kept, self._taken.index_scope.mask(pages["url"])))
+
+
+def row_groups(path: str, root: str) -> Iterator[tuple[str, int]]:
+    """The row groups of a file of visits."""
+    with open_parquet(root, path) as visits:
+        yield from ((path, number) for number in range(visits.num_row_groups))
+
+
+class ParseVisits(beam.PTransform):
+    """Parses the visits in some files, row group by row group."""
+
+    def __init__(self, root: str, paths: Sequence[str], parse: ParseFn) -> None:
+        super().__init__()
+        self._root, self._paths, self._parse = root, paths, parse
+
+    def expand(self, pipeline: beam.Pipeline) -> "Parsed":
+        groups = (
+            pipeline
+            | "Files" >> beam.Create(self._paths)
+            | "ListRowGroups" >> beam.FlatMap(row_groups, self._root)
+            | "SpreadRowGroups" >> beam.Reshuffle()
+        )
+        return Parsed(*(groups | "Parse" >> beam.ParDo(self._parse).with_outputs(*Parsed._fields)))

@@ -1,16 +1,16 @@
 """Why links were not followed: counts by reason and host, with a few samples."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
+import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
-from apache_beam.pvalue import TaggedOutput
 
 from .. import urls
-from ..exchange.batch_schemas import NOT_FOLLOWED, Rejection
-from ..exchange.functions import Partition, Side, WriteFn
+from ..exchange.batch_schemas import NOT_FOLLOWED
+from ..exchange.partitions import Partition, values
 from ..exchange.writers import write_rows
+from ..tables.table_files import TableFile
 
 _SAMPLES = 3
 
@@ -37,20 +37,27 @@ def add_rejections(parts: Iterable[tuple[int, list[str]]]) -> tuple[int, list[st
     return total, sorted(samples)[:_SAMPLES]
 
 
-class WriteRejectionsFn(WriteFn):
-    """Writes the sums of the rejections of a shard."""
-
-    rejections = Side(list[Rejection])
-
+class _WriteFn(beam.DoFn):
     def __init__(self, root: str, round_: int) -> None:
         self._root, self._round = root, round_
 
-    def process(self, partition: Partition, *_: Any) -> Iterator[TaggedOutput]:
+    def process(self, partition: Partition) -> Iterator[TableFile]:
         parts_of: dict[tuple[str, str], list[tuple[int, list[str]]]] = {}
-        for name, part in self.rejections.values(partition[1]):
+        for name, part in values(partition[1]["found"]):
             parts_of.setdefault(name, []).append(part)
         rows = []
         for (reason, host), parts in sorted(parts_of.items()):
             count, samples = add_rejections(parts)
             rows.append({"reason": reason, "host": host, "round": self._round, "count": count, "samples": samples})
-        yield from self.files.if_any(write_rows(self._root, "rejections", self._round, rows, "reason", "count"))
+        yield from write_rows(self._root, "rejections", self._round, rows, "reason", "count")
+
+
+class WriteRejections(beam.PTransform):
+    """Writes the sums of (shard, rejections), a file for each shard."""
+
+    def __init__(self, root: str, round_: int) -> None:
+        super().__init__()
+        self._fn = _WriteFn(root, round_)
+
+    def expand(self, found: beam.PCollection) -> beam.PCollection[TableFile]:
+        return {"found": found} | "ByShard" >> beam.CoGroupByKey() | "Write" >> beam.ParDo(self._fn)

@@ -55,6 +55,21 @@ _STAMP = re.compile(
 )
 
 
+READING = b"\x00\x02"
+"""The last bytes of a digest of HTML. Another parser, or rule of the main text, has others: its digests say nothing of
+a change of the page. Digests of earlier versions end with any bytes; so do those of other kinds."""
+
+
+def of_html(digest: bytes) -> bytes:
+    """The digest of an HTML page as this version reads it."""
+    return digest[: -len(READING)] + READING
+
+
+def are_comparable(one: bytes, other: bytes) -> bool:
+    """Whether two digests of a page differ only if the page has changed."""
+    return one.endswith(READING) == other.endswith(READING)
+
+
 def content_digest(title: str, text: str, body: bytes, truncated: str = "", display_rules: str = "") -> bytes:
     """16 bytes of BLAKE2b, equal for equal content; of the raw body if there is too little text to compare.
 

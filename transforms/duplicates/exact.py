@@ -4,18 +4,22 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
 from .. import urls
 from ..exchange.batch_schemas import CONTENTS
-from ..exchange.functions import Output, Partition, Side, WriteFn
+from ..exchange.partitions import Partition, StageFn, tagged
+from ..exchange.stage_progress import StageProgress
+from ..exchange.writers import closed
 from ..indexing.tombstones import is_taken_back
 from ..outcomes import Outcome
+from ..tables.batches import Batch, batches_by, from_ipc, to_ipc
 from ..tables.newest import newest
 from ..tables.schemas import DIGESTS, KEY
-from ..tables.table_files import TableWriter
+from ..tables.table_files import TableFile, TableWriter
 
 DUPLICATES = pa.schema([("url_key", KEY), ("duplicate_of", KEY), ("shard", pa.int32())])
 COPIES = pa.schema([("url_key", KEY), ("same_content_as", KEY), ("shard", pa.int32())])
@@ -137,30 +141,49 @@ def _copies(
                 yield _beside(content, "same_content_as", first)
 
 
-class JudgeFn(WriteFn):
-    """Joins the digests of a round with those of all earlier rounds; writes the new ones.
+class Judged(NamedTuple):
+    """The contents of a round, judged."""
 
-    Takes a partition of the digests. The first document of a site with a content owns it as long as it has that
-    content. Order: documents that their own site links, earlier round, documents without another page as canonical,
-    smaller depth, shorter URL, alphabetical order, so that runs are reproducible.
-    """
+    duplicates: "beam.PCollection[Batch]"  # DUPLICATES, by shard
+    copies: "beam.PCollection[Batch]"  # COPIES, by shard
+    pairs: "beam.PCollection[Batch]"  # PAIRS
+    files: "beam.PCollection[TableFile]"
 
-    new, earlier, released = Side(CONTENTS), Side(DIGESTS), Side(RELEASED)
-    duplicates, copies = Output(DUPLICATES), Output(COPIES)  # by shard
-    pairs = Output(PAIRS)
 
-    def __init__(self, root: str, round_: int) -> None:
+class JudgeFn(StageFn):
+    """Takes a partition of the digests: CONTENTS (`new`), DIGESTS (`earlier`) and RELEASED."""
+
+    def __init__(self, root: str, round_: int, progress: StageProgress | None = None) -> None:
+        super().__init__(progress)
         self._root, self._round = root, round_
 
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
-        sides = (self.new, self.earlier, self.released)
-        judged = judge_contents(*(side.table(partition[1]).to_pylist() for side in sides))
+    def process(self, partition: Partition) -> "Iterator[TaggedOutput]":
+        sides = partition[1]
+        schemas = {"new": CONTENTS, "earlier": DIGESTS, "released": RELEASED}
+        judged = judge_contents(*(from_ipc(sides[name], schema).to_pylist() for name, schema in schemas.items()))
         rows = sorted(({**row, "round": self._round} for row in judged.changed), key=_key)
         writer = TableWriter(self._root, "digests", self._round)
         writer.write_rows([{name: row.get(name) for name in DIGESTS.names} for row in rows])
-        yield from self.files.if_any(writer.close())
+        yield from tagged("files", closed(writer))
         if pairs := judged.duplicates + judged.copies:
-            yield self.pairs.once(pa.Table.from_pylist(pairs, schema=PAIRS))
-        for output, found in ((self.duplicates, judged.duplicates), (self.copies, judged.copies)):
-            table = pa.Table.from_pylist(found, schema=output.content)
-            yield from output.split_by(table, table["shard"].to_pylist())
+            yield TaggedOutput("pairs", (0, to_ipc(pa.Table.from_pylist(pairs, schema=PAIRS))))
+        for tag, schema in (("duplicates", DUPLICATES), ("copies", COPIES)):
+            table = pa.Table.from_pylist(getattr(judged, tag), schema=schema)
+            yield from tagged(tag, batches_by(table, table["shard"].to_pylist()))
+
+
+class JudgeContents(beam.PTransform):
+    """Joins the digests of a round with those of all earlier rounds; writes the new ones.
+
+    The first document of a site with a content owns it as long as it has that content. Order: documents that their own
+    site links, earlier round, documents without another page as canonical, smaller depth, shorter URL, alphabetical
+    order, so that runs are reproducible.
+    """
+
+    def __init__(self, root: str, round_: int, progress: StageProgress | None = None) -> None:
+        super().__init__()
+        self._fn = JudgeFn(root, round_, progress)
+
+    def expand(self, contents: "dict[str, beam.PCollection[Batch]]") -> "Judged":
+        by_digest = contents | "ByDigest" >> beam.CoGroupByKey()
+        return Judged(*(by_digest | "Judge" >> beam.ParDo(self._fn).with_outputs(*Judged._fields)))

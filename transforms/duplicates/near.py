@@ -1,14 +1,17 @@
 """Finds near duplicates: groups signatures of all rounds by band, pairs them, and decides all pairs in one place."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
+import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
 from .. import urls
-from ..exchange.functions import Output, Partition, Side, StageFn
-from ..exchange.summaries import Found, found
+from ..exchange.partitions import Partition, StageFn, in_one_place, tagged, values
+from ..exchange.stage_progress import StageProgress
+from ..tables.batches import Batch, batches_by, from_ipc, split, to_ipc
 from ..tables.key_scan import Wanted, matching_rows
 from ..tables.schemas import NEAR
 from ..tables.table_files import conform
@@ -28,65 +31,71 @@ def hosts_of_sites(documents: pa.Table) -> set[str]:
     return sites | {f"www.{site}" for site in sites}
 
 
-class ReadEarlierFn(StageFn):
+class ReadEarlierFn(beam.DoFn):
     """Takes a file of table near; yields ENTRIES of its documents that share a band with the round's documents.
 
-    The summary holds the round's "bands" (`Wanted`) and "sites", the hosts of its documents' sites.
+    `bands` are those of the round, `hosts` the hosts of its documents' sites.
     """
-
-    entries = Output(ENTRIES, key="band")
 
     def __init__(self, root: str, count: int) -> None:
         self._root, self._count = root, count
 
-    def process(self, path: str, summary: Found) -> Iterator[TaggedOutput]:
-        if not (bands := found("bands", summary)):
-            return
-        for rows in matching_rows(self._root, path, NEAR, Wanted("host", found("sites", summary))):
+    def process(self, path: str, bands: Wanted, hosts: list[str]) -> Iterator[Batch]:
+        for rows in matching_rows(self._root, path, NEAR, Wanted("host", hosts)):
             earlier = entries(conform(rows, DOCUMENT))
-            yield from self.entries.split(earlier.filter(pa.array(bands.mask(earlier))), self._count)
+            yield from split(earlier.filter(pa.array(bands.mask(earlier))), "band", self._count)
 
 
-class FindPairsFn(StageFn):
-    """Pairs the similar documents in a partition of the bands."""
-
-    new, earlier = Side(ENTRIES), Side(ENTRIES)
-    pairs = Output(PAIRS)
+class FindPairsFn(beam.DoFn):
+    """Pairs the similar documents in a partition of the bands (ENTRIES)."""
 
     def __init__(self, round_: int, similarity: float) -> None:
         self._round, self._similarity = round_, similarity
 
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
-        both = pa.concat_tables(side.table(partition[1]) for side in (self.new, self.earlier))
+    def process(self, partition: Partition) -> Iterator[Batch]:
+        both = pa.concat_tables(from_ipc(partition[1][name], ENTRIES) for name in ("new", "earlier"))
         pairs = find_pairs(both, self._round, self._similarity)
         if pairs.num_rows:
-            yield self.pairs.once(pairs)
+            yield 0, to_ipc(pairs)
+
+
+class Decided(NamedTuple):
+    """The near duplicates of a round, as VERDICTS."""
+
+    by_shard: "beam.PCollection[Batch]"
+    by_url: "beam.PCollection[Batch]"
 
 
 class DecideFn(StageFn):
     """Finds the near duplicates of a round and their representatives, of this round or of earlier ones.
 
-    Takes what all partitions of the round have found; `paths` are those of table near.
+    Takes what all partitions of the round have found: PAIRS, DUPLICATES, and the keys of `changed` documents and of
+    pages whose earlier content is replaced or gone; `paths` are those of table near.
     """
 
-    pairs, duplicates = Side(PAIRS, in_one_place=True), Side(DUPLICATES, in_one_place=True)
-    changed = Side(list[bytes], in_one_place=True)  # documents, and pages whose earlier content is replaced or gone
-    by_shard, by_url = Output(VERDICTS), Output(VERDICTS, key="url_key")
-
-    def __init__(self, root: str, paths: Sequence[str], round_: int, similarity: float, count: int) -> None:
+    def __init__(
+        self,
+        root: str,
+        paths: Sequence[str],
+        round_: int,
+        similarity: float,
+        count: int,
+        progress: StageProgress | None = None,
+    ) -> None:
+        super().__init__(progress)
         self._root, self._paths = root, paths
         self._round, self._similarity, self._count = round_, similarity, count
 
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+    def process(self, partition: Partition) -> "Iterator[TaggedOutput]":
         sides = partition[1]
-        pairs = self.pairs.table(sides)
-        duplicates = set(self.duplicates.table(sides)["url_key"].to_pylist())
+        pairs = from_ipc(sides["pairs"], PAIRS)
+        duplicates = set(from_ipc(sides["duplicates"], DUPLICATES)["url_key"].to_pylist())
         earlier = pairs.filter(pc.less(pairs["like_round"], self._round))
-        newest = self._newest(earlier) | dict.fromkeys(self.changed.values(sides), self._round)
+        newest = self._newest(earlier) | dict.fromkeys(values(sides["changed"]), self._round)
         verdicts = decide(pairs.to_pylist(), newest, duplicates, self._round, self._similarity)
         table = pa.Table.from_pylist(verdicts, schema=VERDICTS)
-        yield from self.by_shard.split_by(table, table["shard"].to_pylist())
-        yield from self.by_url.split(table, self._count)
+        yield from tagged("by_shard", batches_by(table, table["shard"].to_pylist()))
+        yield from tagged("by_url", split(table, "url_key", self._count))
 
     def _newest(self, pairs: pa.Table) -> dict[bytes, int]:
         """The round of the newest row of table near for each document that is similar to one of the pairs."""
@@ -100,3 +109,24 @@ class DecideFn(StageFn):
                 for key, round_ in zip(rows["url_key"].to_pylist(), rows["round"].to_pylist(), strict=True):
                     newest[key] = max(round_, newest.get(key, 0))
         return newest
+
+
+class FindNearDuplicates(beam.PTransform):
+    """Pairs the documents of a round with similar ones of all rounds, by band, and decides on all pairs in one place.
+
+    Takes ENTRIES by band (`new`, `earlier`), DUPLICATES and the keys of changed documents.
+    """
+
+    def __init__(self, pair: FindPairsFn, decide: DecideFn) -> None:
+        super().__init__()
+        self._pair, self._decide = pair, decide
+
+    def expand(self, found: "dict[str, beam.PCollection]") -> "Decided":
+        by_band = {name: found[name] for name in ("new", "earlier")} | "ByBand" >> beam.CoGroupByKey()
+        sides = {
+            "pairs": by_band | "FindPairs" >> beam.ParDo(self._pair),
+            "duplicates": found["duplicates"] | "DuplicatesInOnePlace" >> beam.Map(in_one_place),
+            "changed": found["changed"] | "ChangedInOnePlace" >> beam.Map(in_one_place),
+        }
+        together = sides | "Together" >> beam.CoGroupByKey()
+        return Decided(*(together | "Decide" >> beam.ParDo(self._decide).with_outputs(*Decided._fields)))

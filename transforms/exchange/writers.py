@@ -6,9 +6,8 @@ from typing import Any
 import apache_beam as beam
 
 from ..files import filesystem
-from ..tables.schemas import Row
 from ..tables.table_files import TableFile, TableWriter, render_report
-from .functions import Partition, Side, StageFn, TaggedOutput, WriteFn
+from .partitions import Partition, values
 
 _BATCH_ROWS = 256
 
@@ -20,8 +19,8 @@ def write_rows(
     rows: Sequence[Mapping[str, Any]],
     count_by: str | None = None,
     weight: str | None = None,
-) -> TableFile | None:
-    """Write rows as one file; None if there are no rows.
+) -> Iterator[TableFile]:
+    """Write rows as one file, and yield it; nothing if there are no rows.
 
     `count_by` names a column whose values are counted in the TableFile; `weight` a column with the weight of a row.
     """
@@ -29,7 +28,13 @@ def write_rows(
     for start in range(0, len(rows), _BATCH_ROWS):
         part = rows[start : start + _BATCH_ROWS]
         writer.write_rows(part, _counts(part, count_by, weight))
-    return writer.close()
+    yield from closed(writer)
+
+
+def closed(writer: TableWriter) -> Iterator[TableFile]:
+    """Close a writer, and yield its file, if it has written rows."""
+    if file := writer.close():
+        yield file
 
 
 def _counts(rows: Iterable[Mapping[str, Any]], count_by: str | None, weight: str | None) -> dict[str, int]:
@@ -42,53 +47,27 @@ def _counts(rows: Iterable[Mapping[str, Any]], count_by: str | None, weight: str
     return counts
 
 
-class WriteAlertsFn(WriteFn):
-    """Writes the alerts of a shard of hosts as one file."""
+class _WriteRowsFn(beam.DoFn):
+    def __init__(self, root: str, table: str, round_: int, count_by: str | None) -> None:
+        self._root, self._table, self._round, self._count_by = root, table, round_, count_by
 
-    rows = Side(list[Row])  # of table alerts
-
-    def __init__(self, root: str, round_: int) -> None:
-        self._root, self._round = root, round_
-
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
-        rows = self.rows.values(partition[1])
-        yield from self.files.if_any(write_rows(self._root, "alerts", self._round, rows, "kind"))
+    def process(self, partition: Partition) -> Iterator[TableFile]:
+        yield from write_rows(self._root, self._table, self._round, values(partition[1]["rows"]), self._count_by)
 
 
-class WriteGoneFn(WriteFn):
-    """Writes the documents that are gone from a shard of hosts, as one file of table near."""
+class WriteRows(beam.PTransform):
+    """Writes (partition, rows) as one file of a table for each partition."""
 
-    rows = Side(list[Row])  # of table near
+    def __init__(self, root: str, table: str, round_: int, count_by: str | None = None) -> None:
+        super().__init__()
+        self._fn = _WriteRowsFn(root, table, round_, count_by)
 
-    def __init__(self, root: str, round_: int) -> None:
-        self._root, self._round = root, round_
-
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
-        rows = self.rows.values(partition[1])
-        yield from self.files.if_any(write_rows(self._root, "near", self._round, rows))
+    def expand(self, rows: beam.PCollection) -> beam.PCollection[TableFile]:
+        return {"rows": rows} | "ByPartition" >> beam.CoGroupByKey() | "Write" >> beam.ParDo(self._fn)
 
 
 def _write_text(text: str, path: str) -> None:
     filesystem.write_bytes(path, text.encode(), durable=False)
-
-
-class MarkFn(WriteFn):
-    """Yields one element for the report of files, which is written even if there are none."""
-
-    def process(self, _: str) -> Iterator[TaggedOutput]:
-        yield self.files.once(None)
-
-
-class ReportFn(StageFn):
-    """Writes the list of the files that a step has written, as `ReportFiles`."""
-
-    files = Side(TableFile, in_one_place=True)
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def process(self, partition: Partition) -> None:
-        _write_text(render_report(file for file in partition[1]["files"] if file is not None), self._path)
 
 
 class ReportFiles(beam.PTransform):

@@ -7,6 +7,7 @@ import shutil
 import stat
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
@@ -29,6 +30,9 @@ _NO_FOLDER_SYNC = {
     errno.EISDIR,
 }
 """Errors that mean that there is nothing to sync, or that the file system cannot sync folders."""
+
+_kept = Counter[str]()
+"""The folders that this process never makes anew (`Store.keep`)."""
 
 _GUARD_SECONDS = 30.0
 _GUARD_INTERVAL = 0.02
@@ -62,9 +66,21 @@ class LocalDisk(Store):
         """As `Store.create`, without a buffer."""
         return open(path, "wb", buffering=0, opener=lambda name, flags: os.open(name, flags, mode))
 
+    def keep(self, folder: str) -> None:
+        if self.exists(folder):
+            _kept[folder] += 1
+
+    def release(self, folder: str) -> None:
+        if _kept[folder]:
+            _kept[folder] -= 1
+
     def make_folders(self, folder: str) -> None:
         missing = []
         while not self.exists(folder):
+            if _kept[folder] > 0:
+                raise CrawlDirError(
+                    f"{folder} was moved or removed during this command; run it again with its new place"
+                )
             missing.append(folder)
             folder = os.path.dirname(folder)
         for child in reversed(missing):

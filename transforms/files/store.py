@@ -86,6 +86,14 @@ class Store(Protocol):
     def create(self, path: str, mode: int = 0o666) -> BinaryIO:
         """An empty file for writing, which replaces an existing one, in a folder that exists; `mode` as of os.open."""
 
+    def keep(self, folder: str) -> None:
+        """Do not make this folder anew in this process until `release`: CrawlDirError once it was moved."""
+        return
+
+    def release(self, folder: str) -> None:
+        """End `keep`."""
+        return
+
     def make_folders(self, folder: str) -> None:
         """Makes the missing ones of a folder and its parents, durably, where there are folders."""
         return

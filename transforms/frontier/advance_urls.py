@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 import numpy as np
@@ -16,11 +16,11 @@ from ..aliases.sample import Count, Sample
 from ..directory.waiting import MATCHED, Left, Waiting, groups, matching, read_groups
 from ..duplicates.clusters import VERDICTS
 from ..exchange.batch_schemas import CANDIDATES, FACTS
-from ..exchange.functions import Output, Partition, Side, StageFn, WriteFn
-from ..exchange.summaries import Found, found
-from ..exchange.writers import write_rows
+from ..exchange.partitions import Partition, StageFn, tagged, values
+from ..exchange.stage_progress import StageProgress
+from ..exchange.writers import closed, write_rows
 from ..settings import Limits, Traps
-from ..tables.batches import Batch, split
+from ..tables.batches import Batch, batches_by, from_ipc, split, to_ipc
 from ..tables.bloom import shards
 from ..tables.key_scan import Wanted
 from ..tables.schemas import FRONTIER, FRONTIER_LEFT, REVISITS, URLS, Row
@@ -57,19 +57,28 @@ def changes(before: Sequence[Row], after: Sequence[Row]) -> Changes:
     return Changes([row for row in after if id(row) not in old], [row for row in before if id(row) not in new])
 
 
-class AdvanceFn(WriteFn):
+class Advanced(NamedTuple):
+    """The new states of URLs, and what changes with them."""
+
+    written: "beam.PCollection[Batch]"  # FRONTIER, by file of the next frontier
+    left: "beam.PCollection[Batch]"  # FRONTIER_LEFT
+    queues: "beam.PCollection[QueueCounts]"
+    aliases: "beam.PCollection[tuple[Stratum, Count]]"
+    due: "beam.PCollection[Batch]"  # REVISITS; this and the next two with a plan of revisits
+    pages: "beam.PCollection[PageCount]"
+    observed: "beam.PCollection[HostCount]"
+    files: "beam.PCollection[TableFile]"
+
+
+_SIDES = {"found": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": MATCHED, "near": VERDICTS}
+
+
+class AdvanceFn(StageFn):
     """Joins the URLs found and visited with those of all earlier rounds; writes urls, yields changes of the frontier.
 
     Takes a partition of url_key, or of the normal form by alias rules (`ByClassFn`); the rows of table aliases of this
     round; and the hosts with throttled or trapped templates (`TrappedHost`), which determine the rows that are held.
     """
-
-    candidates, facts, earlier = Side(CANDIDATES), Side(FACTS), Side(URLS)
-    frontier, near = Side(MATCHED), Side(VERDICTS)
-    written, left = Output(FRONTIER), Output(FRONTIER_LEFT)  # `written` by shard
-    queues = Output(list[QueueCounts])
-    aliases = Output(list[tuple[Stratum, Count]])
-    due, pages, observed = Output(REVISITS), Output(list[PageCount]), Output(list[HostCount])  # with a plan of revisits
 
     def __init__(
         self,
@@ -83,13 +92,16 @@ class AdvanceFn(WriteFn):
         secret: bytes = b"",
         max_depth: int | None = None,
         follows: bool = True,
+        progress: StageProgress | None = None,
     ) -> None:
+        super().__init__(progress)
         self._root, self._round, self._limits, self._traps, self._follows = root, round_, limits, traps, follows
         self._shards, self._in_force, self._plan = shards, RulesInForce(known), plan
         self._known, self._secret, self._max_depth = known, secret, max_depth
 
-    def process(self, partition: Partition, judged: list[Row], trapped: list[tuple]) -> Iterator[TaggedOutput]:
-        tables = {side.name: side.table(partition[1]) for side in self.sides()}
+    def process(self, partition: Partition, judged: list[Row], trapped: list[tuple]) -> "Iterator[TaggedOutput]":
+        tables = {name: from_ipc(partition[1][name], schema) for name, schema in _SIDES.items()}
+        tables["candidates"] = tables.pop("found")
         rules, holds = self._in_force.after(judged).rules, Holds(trapped, compile_allow_list(self._traps.allow))
         known = [tables[name] for name in ("facts", "earlier", "frontier")]
         candidates = tables["candidates"] if self._follows else CANDIDATES.empty_table()
@@ -108,34 +120,34 @@ class AdvanceFn(WriteFn):
             max_depth=self._max_depth,
             follows=self._follows,
         )
-        yield from self.aliases.if_any(list(sample.taken.items()))
+        yield from tagged("aliases", sample.taken.items())
         urls, kept = hold(urls, following, rows["earlier"], holds, self._round)
         if self._plan is not None:
             hosts = read_observed(self._root, self._plan.hosts, {fact["host"] for fact in rows["facts"]})
             planned = plan_visits(urls, rows["facts"], rows["earlier"], hosts, self._plan)
             urls = planned.urls
             if planned.due:
-                yield self.due.once(pa.Table.from_pylist(planned.due, schema=REVISITS))
-            yield from self.pages.if_any(list(planned.pages.items()))
-            yield from self.observed.if_any(list(planned.hosts.items()))
+                yield TaggedOutput("due", (0, to_ipc(pa.Table.from_pylist(planned.due, schema=REVISITS))))
+            yield from tagged("pages", planned.pages.items())
+            yield from tagged("observed", planned.hosts.items())
         written, left = changes(rows["frontier"], kept)
-        yield from self.files.if_any(self._write_urls(_with(new_urls, urls)))
+        yield from tagged("files", self._write_urls(_with(new_urls, urls)))
         added = _with(new_frontier, written)
-        yield from self.written.split_by(added, shards(added["host"], self._shards))
+        yield from tagged("written", batches_by(added, shards(added["host"], self._shards)))
         if left:
             rows_left = [row | {"round": self._round} for row in left]
-            yield self.left.once(pa.Table.from_pylist(rows_left, schema=FRONTIER_LEFT))
+            yield TaggedOutput("left", (0, to_ipc(pa.Table.from_pylist(rows_left, schema=FRONTIER_LEFT))))
         if holds:
             waiting = count_waiting(written, holds)
             waiting.subtract(count_waiting(left, holds))
             held = count_held(changes(following, kept).left, holds)
             names = sorted(waiting.keys() | held.keys())
-            yield from self.queues.if_any([(name, (waiting[name], held[name])) for name in names])
+            yield from tagged("queues", ((name, (waiting[name], held[name])) for name in names))
 
-    def _write_urls(self, urls: pa.Table) -> TableFile | None:
+    def _write_urls(self, urls: pa.Table) -> Iterator[TableFile]:
         writer = TableWriter(self._root, "urls", self._round)
         writer.write(urls.sort_by("url_key"), Counter(urls["state"].to_pylist()))
-        return writer.close()
+        return closed(writer)
 
 
 def _with(table: pa.Table, rows: list[Row]) -> pa.Table:
@@ -143,68 +155,128 @@ def _with(table: pa.Table, rows: list[Row]) -> pa.Table:
     return pa.concat_tables([table, pa.Table.from_pylist(rows, schema=table.schema)])
 
 
-class WriteFrontierFn(WriteFn):
-    """Writes a shard as one file of the next frontier."""
+class AdvanceUrls(beam.PTransform):
+    """Advances the states of URLs; see `AdvanceFn`. `judged` and `trapped` are its side inputs.
 
-    written = Side(FRONTIER)
+    Takes CANDIDATES (`found`), FACTS, the `earlier` rows of urls, the waiting rows of the `frontier` as MATCHED, and
+    VERDICTS (`near`), all by url_key; `by_class` moves them to the partitions of their normal forms.
+    """
 
+    def __init__(
+        self, advance: AdvanceFn, by_class: beam.DoFn, judged: beam.PCollection, trapped: beam.PCollection
+    ) -> None:
+        super().__init__()
+        self._advance, self._by_class = advance, by_class
+        self._judged, self._trapped = beam.pvalue.AsList(judged), beam.pvalue.AsList(trapped)
+
+    def expand(self, found: "dict[str, beam.PCollection[Batch]]") -> "Advanced":
+        by_url = {
+            name: rows | f"ByClass{name.title()}" >> beam.ParDo(self._by_class, self._judged)
+            for name, rows in found.items()
+        } | "ByUrl" >> beam.CoGroupByKey()
+        advance = beam.ParDo(self._advance, self._judged, self._trapped)
+        return Advanced(*(by_url | "Advance" >> advance.with_outputs(*Advanced._fields)))
+
+
+class _WriteFrontierFn(StageFn):
+    def __init__(self, root: str, round_: int, progress: StageProgress | None) -> None:
+        super().__init__(progress)
+        self._root, self._round = root, round_
+
+    def process(self, partition: Partition) -> Iterator[TableFile]:
+        if file := write_frontier(self._root, self._round, from_ipc(partition[1]["rows"], FRONTIER)):
+            yield file
+
+
+class WriteFrontier(beam.PTransform):
+    """Writes each partition of FRONTIER as one file of the frontier of a round."""
+
+    def __init__(self, root: str, round_: int, progress: StageProgress | None = None) -> None:
+        super().__init__()
+        self._fn = _WriteFrontierFn(root, round_, progress)
+
+    def expand(self, rows: "beam.PCollection[Batch]") -> "beam.PCollection[TableFile]":
+        return {"rows": rows} | "ByFile" >> beam.CoGroupByKey() | "Write" >> beam.ParDo(self._fn)
+
+
+class _WriteLeftFn(beam.DoFn):
     def __init__(self, root: str, round_: int) -> None:
         self._root, self._round = root, round_
 
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
-        yield from self.files.if_any(write_frontier(self._root, self._round, self.written.table(partition[1])))
-
-
-class WriteLeftFn(WriteFn):
-    """Writes the rows that have left the frontier in a round as one file."""
-
-    left = Side(FRONTIER_LEFT, in_one_place=True)
-
-    def __init__(self, root: str, round_: int) -> None:
-        self._root, self._round = root, round_
-
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+    def process(self, partition: Partition) -> Iterator[TableFile]:
         writer = TableWriter(self._root, "frontier_left", self._round)
-        writer.write(self.left.table(partition[1]).sort_by([("path", "ascending"), ("number", "ascending")]))
-        yield from self.files.if_any(writer.close())
+        rows = from_ipc(partition[1]["rows"], FRONTIER_LEFT)
+        writer.write(rows.sort_by([("path", "ascending"), ("number", "ascending")]))
+        yield from closed(writer)
 
 
-class WriteQueuesFn(WriteFn):
-    """Writes the sums of the queues of a round as trap_queues."""
+class WriteLeft(beam.PTransform):
+    """Writes the rows that have left the frontier in a round (FRONTIER_LEFT) as one file."""
 
-    queues = Side(list[QueueCounts], in_one_place=True)
+    def __init__(self, root: str, round_: int) -> None:
+        super().__init__()
+        self._fn = _WriteLeftFn(root, round_)
 
+    def expand(self, rows: "beam.PCollection[Batch]") -> "beam.PCollection[TableFile]":
+        return {"rows": rows} | "Together" >> beam.CoGroupByKey() | "Write" >> beam.ParDo(self._fn)
+
+
+class _WriteQueuesFn(beam.DoFn):
     def __init__(self, root: str, round_: int) -> None:
         self._root, self._round = root, round_
 
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+    def process(self, queues: list[QueueCounts]) -> Iterator[TableFile]:
         sums: dict[QueueName, tuple[int, int]] = {}
-        for name, (waiting, held) in self.queues.values(partition[1]):
+        for name, (waiting, held) in queues:
             known = sums.get(name, (0, 0))
             sums[name] = (known[0] + waiting, known[1] + held)
         rows = [_queue_row(item, self._round) for item in sorted(sums.items())]
-        yield from self.files.if_any(write_rows(self._root, "trap_queues", self._round, rows))
+        yield from write_rows(self._root, "trap_queues", self._round, rows)
 
 
-class WritePlanFn(WriteFn):
-    """Writes revisits, change_rates and host_changes of a round."""
+class WriteQueues(beam.PTransform):
+    """Writes the sums of the queues of a round as trap_queues."""
 
-    due = Side(REVISITS, in_one_place=True)
-    pages, observed = Side(list[PageCount], in_one_place=True), Side(list[HostCount], in_one_place=True)
+    def __init__(self, root: str, round_: int) -> None:
+        super().__init__()
+        self._fn = _WriteQueuesFn(root, round_)
 
+    def expand(self, queues: "beam.PCollection[QueueCounts]") -> "beam.PCollection[TableFile]":
+        return queues | "Together" >> beam.combiners.ToList() | "Write" >> beam.ParDo(self._fn)
+
+
+class _WritePlanFn(beam.DoFn):
     def __init__(self, root: str, round_: int, plan: Plan) -> None:
         self._root, self._round, self._plan = root, round_, plan
 
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+    def process(self, partition: Partition) -> Iterator[TableFile]:
         sides = partition[1]
-        pages, observed = self.pages.values(sides), self.observed.values(sides)
+        pages, observed = values(sides["pages"]), values(sides["observed"])
         earlier = read_observed(self._root, self._plan.hosts, {host for host, _ in observed})
-        for file in (
-            write_due_pages(self._root, self._round, [self.due.table(sides)]),
-            write_rows(self._root, "change_rates", self._round, page_rows(pages, self._plan.earlier, self._round)),
-            write_rows(self._root, "host_changes", self._round, add_observed(observed, earlier, self._round)),
-        ):
-            yield from self.files.if_any(file)
+        if file := write_due_pages(self._root, self._round, [from_ipc(sides["due"], REVISITS)]):
+            yield file
+        rates = page_rows(pages, self._plan.earlier, self._round)
+        yield from write_rows(self._root, "change_rates", self._round, rates)
+        changes_ = add_observed(observed, earlier, self._round)
+        yield from write_rows(self._root, "host_changes", self._round, changes_)
+
+
+class WritePlan(beam.PTransform):
+    """Writes revisits, change_rates and host_changes of a round."""
+
+    def __init__(self, root: str, round_: int, plan: Plan) -> None:
+        super().__init__()
+        self._fn = _WritePlanFn(root, round_, plan)
+
+    def expand(self, advanced: Advanced) -> "beam.PCollection[TableFile]":
+        sides = {"due": advanced.due}
+        for name, counts in (("pages", advanced.pages), ("observed", advanced.observed)):
+            sides[name] = counts | f"{name.title()}InOnePlace" >> beam.Map(_alone)
+        return sides | "Together" >> beam.CoGroupByKey() | "Write" >> beam.ParDo(self._fn)
+
+
+def _alone(value: Any) -> tuple[int, list[Any]]:
+    return 0, [value]
 
 
 def _queue_row(item: tuple[QueueName, tuple[int, int]], round_: int) -> Row:
@@ -217,23 +289,13 @@ class _ReadMatchingFn(beam.DoFn):
         self._root, self._partitions = root, partitions
         self._left = Left(root, left)
 
-    def process(self, path: str, *wanted: Wanted) -> Iterator[Batch]:
+    def process(self, path: str, *keys: Wanted) -> Iterator[Batch]:
+        wanted = [one for one in keys if one.values]
+        if not wanted:
+            return
         with open_parquet(self._root, path) as file:
             for rows in matching(file, path, self._left.of(path), wanted):
                 yield from split(rows, "url_key", self._partitions)
-
-
-class ReadWaitingByNameFn(StageFn):
-    """As `ReadMatchingWaiting`, with the keys of some parts of summaries."""
-
-    rows = Output(MATCHED, key="url_key")
-
-    def __init__(self, root: str, left: Sequence[str], partitions: int, *parts: str) -> None:
-        self._read, self._parts = _ReadMatchingFn(root, left, partitions), parts
-
-    def process(self, path: str, *summaries: Found) -> Iterator[TaggedOutput]:
-        if wanted := list(filter(None, (found(part, *summaries) for part in self._parts))):
-            yield from self.rows.each(self._read.process(path, *wanted))
 
 
 class ReadMatchingWaiting(beam.PTransform):
@@ -244,10 +306,17 @@ class ReadMatchingWaiting(beam.PTransform):
         self._paths, self._fn = waiting.frontier, _ReadMatchingFn(root, waiting.left, partitions)
         self._keys = [beam.pvalue.AsSingleton(one) for one in keys]
 
-    def expand(self, pipeline: beam.Pipeline) -> beam.PCollection[Batch]:
+    def expand(self, pipeline: beam.Pipeline) -> "beam.PCollection[Batch]":
         return (
             pipeline | "FrontierFiles" >> beam.Create(self._paths) | "ReadMatching" >> beam.ParDo(self._fn, *self._keys)
         )
+
+
+class Scanned(NamedTuple):
+    """The waiting URLs of the hosts with throttled or trapped templates."""
+
+    held: "beam.PCollection[Batch]"  # FRONTIER by url_key: the rows that are to be held
+    queues: "beam.PCollection[QueueCounts]"  # the waiting URLs before the round
 
 
 class ScanTrappedFn(StageFn):
@@ -256,14 +325,14 @@ class ScanTrappedFn(StageFn):
     Takes the path of a file of the frontier and the hosts (`TrappedHost`).
     """
 
-    held = Output(FRONTIER, key="url_key")  # the rows that are to be held
-    queues = Output(list[QueueCounts])  # the waiting URLs before the round
-
-    def __init__(self, root: str, left: Sequence[str], partitions: int, traps: Traps) -> None:
+    def __init__(
+        self, root: str, left: Sequence[str], partitions: int, traps: Traps, progress: StageProgress | None = None
+    ) -> None:
+        super().__init__(progress)
         self._root, self._partitions, self._traps = root, partitions, traps
         self._left = Left(root, left)
 
-    def process(self, path: str, trapped: list[tuple]) -> Iterator[TaggedOutput]:
+    def process(self, path: str, trapped: list[tuple]) -> "Iterator[TaggedOutput]":
         holds = Holds(trapped, compile_allow_list(self._traps.allow))
         if not holds:
             return
@@ -286,5 +355,17 @@ class ScanTrappedFn(StageFn):
                 waiting.update(count_waiting(rows, holds))
                 held = table.filter(pa.array([holds(row) for row in rows], pa.bool_()))
                 if held.num_rows:
-                    yield from self.held.split(held, self._partitions)
-        yield from self.queues.if_any([(name, (count, 0)) for name, count in sorted(waiting.items())])
+                    yield from tagged("held", split(held, "url_key", self._partitions))
+        yield from tagged("queues", ((name, (count, 0)) for name, count in sorted(waiting.items())))
+
+
+class ScanTrapped(beam.PTransform):
+    """Reads the waiting URLs of the hosts with throttled or trapped templates (`TrappedHost`)."""
+
+    def __init__(self, waiting: Waiting, scan: ScanTrappedFn, trapped: beam.PCollection) -> None:
+        super().__init__()
+        self._paths, self._scan, self._trapped = waiting.frontier, scan, beam.pvalue.AsList(trapped)
+
+    def expand(self, pipeline: beam.Pipeline) -> "Scanned":
+        paths = pipeline | "FrontierFiles" >> beam.Create(self._paths)
+        return Scanned(*(paths | "Scan" >> beam.ParDo(self._scan, self._trapped).with_outputs(*Scanned._fields)))

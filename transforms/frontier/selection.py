@@ -3,6 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -90,10 +91,12 @@ def next_round(
     silent: Collection[str],
     now: datetime,
     longest: timedelta,
+    held_names: Mapping[str, datetime] = MappingProxyType({}),
 ) -> NextRound | None:
     """When the next round of some frontier rows (columns host and due_at) starts; None without rows.
 
-    A URL is not requested before its own time, nor before the time of its host if `held` contains the host. `silent`
+    A URL is not requested before its own time, nor before the time of its host if `held` contains the host, or
+    `held_names` its name without the port. `silent`
     hosts do not answer, so that their URLs are not urgent: while nothing else is due, the round starts at the last one
     of their times within `longest`, rather than one round at each of these times.
     """
@@ -112,6 +115,8 @@ def next_round(
         own = hosts.slice(start, bisect_right(names, ends["max"].as_py()) - start)
         places = pc.add(pc.index_in(host, own), start)
         times = pc.max_element_wise(rows["due_at"].combine_chunks().cast(pa.int64()), until.take(places), moments[0])
+        if held_names:
+            times = pc.max_element_wise(times, _times_of_names(host, held_names))
         is_urgent = pc.fill_null(answers.take(places), True)
         others = times.filter(pc.invert(is_urgent))
         first = _least(first, pc.min(times).as_py())
@@ -122,6 +127,14 @@ def next_round(
     if first is None:
         return None
     return NextRound(*(pa.scalar(moment, TIME).as_py() for moment in (first, _least(urgent, latest) or first)))
+
+
+def _times_of_names(hosts: pa.Array, held_names: Mapping[str, datetime]) -> pa.Array:
+    """The time of the name of each host, in microseconds since the epoch; null for others."""
+    coded = hosts.dictionary_encode()
+    names = pc.replace_substring_regex(coded.dictionary, ":[0-9]+$", "")
+    until = pa.array([moment.astimezone(UTC) for moment in held_names.values()], TIME).cast(pa.int64())
+    return until.take(pc.index_in(names, pa.array(held_names, pa.string()))).take(coded.indices)
 
 
 def _least(a: int | None, b: int | None) -> int | None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ..aliases.apply import ALIAS, Classes, stand_ins
 from ..aliases.rules import NO_RULES, Rules
 from ..aliases.sample import Sample
+from ..duplicates.digest import are_comparable
 from ..outcomes import DENIED_SEARCH, REQUESTED, RETRIED, Outcome
 from ..settings import Limits
 from ..tables.newest import newest
@@ -79,7 +80,7 @@ def after_visit(url: Row, fact: Row, limits: Limits, follows: bool = True) -> tu
         changed |= {"last_fetched_at": fact["fetched_at"], "last_status": None}
     if outcome is Outcome.FETCHED:
         changed |= {name: fact[name] for name in ("digest", "etag", "last_modified")}
-        changed["changes"] = url["changes"] + (url["digest"] not in (None, fact["digest"]))
+        changed["changes"] = url["changes"] + _has_changed(url["digest"], fact["digest"])
     if outcome in _PAGE:
         changed["fade_s"] = None
     return changed, _waiting(outcome, fact, changed) if again else None
@@ -145,7 +146,7 @@ def compared(url: Row, fact: Row) -> Row:
     """The columns of urls that count whether a page has changed between its last two visits; empty if nobody knows.
 
     A 304 or an equal digest means no change. Visits after a failure and visits without a digest are not counted, nor
-    are those that seem to be earlier than the last one.
+    are those that seem to be earlier than the last one, or whose page was read by another version at the last one.
     """
     outcome, last = fact["outcome"], url["last_fetched_at"]
     if outcome not in _PAGE or url["digest"] is None or last is None or not _is_page(url["last_status"]):
@@ -153,11 +154,18 @@ def compared(url: Row, fact: Row) -> Row:
     seconds = (fact["fetched_at"] - last).total_seconds()
     if seconds <= 0 or (outcome == Outcome.FETCHED and fact["digest"] is None):
         return {}
+    if outcome == Outcome.FETCHED and not are_comparable(url["digest"], fact["digest"]):
+        return {}
     if outcome == Outcome.NOT_MODIFIED or fact["digest"] == url["digest"]:
         name, sum_, value = "unchanged", "unchanged_s", seconds
     else:
         name, sum_, value = "changed", "changed_log_s", math.log(seconds)
     return {name: (url.get(name) or 0) + 1, sum_: (url.get(sum_) or 0.0) + value}
+
+
+def _has_changed(before: bytes | None, after: bytes | None) -> bool:
+    """Whether a page is known to have changed by its digests."""
+    return before is not None and before != after and (after is None or are_comparable(before, after))
 
 
 def _is_page(status: int | None) -> bool:

@@ -19,7 +19,7 @@ from .body_buffer import BodyBuffer, BodyMemory
 from .connect import Dialer, OpenSocket, Proxy, refused, through
 from .deadline_socket import Exchange
 from .errors import TOO_SLOW, RequestError, request_error
-from .reply import Reply, wanted
+from .reply import Reply, content_type, wanted
 from .request_headers import own_headers
 from .response_body import Body, Pace, read_body
 from .transport import Direct, Method, ResponseStream, Transport
@@ -208,7 +208,7 @@ class HostClient:
             answer.close()
             if not body.ended:
                 self._transport.close()
-        reply = _failed(body.failure) if body.failure else Reply()
+        reply = _failed(body.failure) if body.failure else Reply(error=body.oddity)
         if reply.failure is Outcome.DEFERRED:
             return reply
         return reply._replace(status=answer.status, headers=answer.fields, truncated=body.truncated)
@@ -219,7 +219,8 @@ class HostClient:
         if 300 <= answer.status < 400:
             limit = min(limit, _REDIRECT_BODY)
         pace = Pace(self._fetch.min_rate, self._fetch.read_timeout, time.monotonic())
-        return read_body(answer.read1, encoding, limit, pace, time.monotonic, self._buffer.append)
+        declared = content_type(answer.fields)
+        return read_body(answer.read1, encoding, limit, pace, time.monotonic, self._buffer.append, declared)
 
 
 _ERRORS = (RequestError, OSError, http.client.HTTPException)

@@ -24,7 +24,11 @@ DECODE_ERRORS = (zlib.error, brotli.error, zstd.ZstdError)
 
 _STEP = 262_144  # bytes that are decoded at a time: one byte may expand to a thousand, in br and zstd to many more
 _MOST_CODINGS = 3
+_UNREADABLE = frozenset({"compress", "x-compress", "dcb", "dcz", "aes128gcm", "exi", "pack200-gzip"})
+"""Registered codings that are not decoded (IANA, HTTP Content Coding Registry)."""
+
 _GZIP_MEMBER = b"\x1f\x8b\x08"
+_ZSTD_FRAME = b"\x28\xb5\x2f\xfd"
 _ZSTD_FRAMES = frozenset([0xFD2FB528, *range(0x184D2A50, 0x184D2A60)])  # magic numbers (RFC 8878, 3.1.1, 3.1.2)
 _ZSTD_WINDOW_LOG = 23  # 8 MB: "decoders … MAY reject" larger ones, encoders MUST NOT use them (RFC 9659, 3)
 _MOST_ZSTD_FRAMES = 10_000  # each takes 10 µs, also an empty one of 9 bytes
@@ -58,12 +62,20 @@ class Decoder:
     def of(cls, encoding: str, limit: int, spare: int) -> "Decoder | None":
         """The decoder for the value of all Content-Encoding headers, applied in reverse order; None for no coding.
 
-        RequestError (bad_response) for an unknown coding, or too many of them.
+        Words that name no coding count for nothing, as in browsers. RequestError (bad_response) for a coding that is
+        not decoded, or too many of them.
         """
-        codings = [coding for part in encoding.split(",") if (coding := part.strip().lower()) not in ("", "identity")]
-        if len(codings) > _MOST_CODINGS or not set(codings) <= _STAGES.keys():
+        codings = _names(encoding)
+        known = [coding for coding in codings if coding in _STAGES]
+        if len(codings) > _MOST_CODINGS or not _UNREADABLE.isdisjoint(codings):
             raise RequestError(Outcome.BAD_RESPONSE, f"content-encoding {encoding[:40]} was not asked for")
-        return cls([_STAGES[coding]() for coding in reversed(codings)], limit, spare) if codings else None
+        return cls([_STAGES[coding]() for coding in reversed(known)], limit, spare) if known else None
+
+    @classmethod
+    def undeclared(cls, start: bytes, limit: int, spare: int) -> "Decoder | None":
+        """The decoder for the coding with whose mark a body begins; None if it begins with none."""
+        coding = "gzip" if start.startswith(_GZIP_MEMBER) else "zstd" if start.startswith(_ZSTD_FRAME) else None
+        return cls([_STAGES[coding]()], limit, spare) if coding else None
 
     @property
     def complete(self) -> bool:
@@ -86,6 +98,20 @@ class Decoder:
         for start in range(0, len(chunk), CHUNK_BYTES):
             for part in self._stages[number](chunk[start : start + CHUNK_BYTES]):
                 yield from self(part, number + 1)
+
+
+def unknown_codings(encoding: str) -> list[str]:
+    """The words of all Content-Encoding headers that name no coding, in lower case.
+
+    >>> unknown_codings("UTF-8, gzip, identity")
+    ['utf-8']
+    """
+    return [name for name in _names(encoding) if name not in _STAGES and name not in _UNREADABLE]
+
+
+def _names(encoding: str) -> list[str]:
+    names = (part.partition(";")[0].strip(" \t\"'").lower() for part in encoding.split(","))
+    return [name for name in names if name not in ("", "identity")]
 
 
 def gunzip(data: bytes, limit: int) -> bytes:

@@ -1,10 +1,15 @@
 """The exception for failed requests, with the outcome of the visit."""
 
+import errno
 import http.client
+import os
 import ssl
 
+from ..errors import BeamtrawlError
 from ..outcomes import Outcome
 from .address_guard import BlockedAddress, NameNotResolved
+
+_OF_THIS_MACHINE = frozenset({errno.EMFILE, errno.ENFILE})
 
 TOO_SLOW = "the whole request took too long"
 
@@ -32,9 +37,18 @@ class RequestError(Exception):
 
 
 def request_error(error: Exception) -> RequestError:
-    """The RequestError for an exception of a socket, of TLS or of http.client; a RequestError is returned as is."""
+    """The RequestError for an exception of a socket, of TLS or of http.client; a RequestError is returned as is.
+
+    BeamtrawlError for what says nothing of the server: this machine has no file descriptors left.
+    """
     if isinstance(error, RequestError):
         return error
+    if isinstance(error, OSError) and error.errno in _OF_THIS_MACHINE:
+        reason = os.strerror(error.errno)
+        raise BeamtrawlError(
+            f"no connection can be opened: {reason}; raise the limit (ulimit -n), or lower fetch.connections, and run"
+            " the command again"
+        ) from error
     if isinstance(error.__cause__, BlockedAddress):  # a blocked address, wrapped as a failure of the resolver
         error = error.__cause__
     outcome = next((end for kind, end in _OUTCOMES if isinstance(error, kind)), Outcome.BAD_RESPONSE)

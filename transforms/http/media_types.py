@@ -85,6 +85,16 @@ def parse(content_type: str | None) -> tuple[str | None, str | None]:
     return essence, charset
 
 
+def is_text(content_type: str | None) -> bool:
+    """Whether a Content-Type declares text of any kind, also XML, JSON and scripts.
+
+    >>> is_text("application/rss+xml; charset=utf-8"), is_text("application/gzip"), is_text(None)
+    (True, False, False)
+    """
+    essence = parse(content_type)[0] or ""
+    return essence.startswith("text/") or essence.endswith(("xml", "json", "javascript"))
+
+
 def media_type(content_type: str | None, body: bytes) -> str:
     """The declared essence; that of the bytes if none or a generic one is declared, or if they are no text as declared.
 

@@ -5,10 +5,12 @@ from http.client import HTTPException
 from typing import NamedTuple
 
 from ..outcomes import Outcome
-from .content_coding import CHUNK_BYTES, DECODE_ERRORS, Decoder
+from .content_coding import CHUNK_BYTES, DECODE_ERRORS, Decoder, unknown_codings
 from .errors import RequestError, request_error
+from .media_types import is_text
 
 _CHUNK = 65_536
+_CUT = "the compressed body ends too early"
 
 
 class Body(NamedTuple):
@@ -17,6 +19,7 @@ class Body(NamedTuple):
     truncated: bool = False  # it exceeds the limit
     ended: bool = False  # it was read to its end
     failure: RequestError | None = None
+    oddity: str | None = None  # what is wrong with the declaration or the end of a body that is read all the same
 
 
 class Pace:
@@ -44,23 +47,34 @@ def read_body(
     pace: Pace,
     clock: Callable[[], float],
     append: Callable[[bytes], None],
+    content_type: str | None = None,
 ) -> Body:
     """Read a body piece by piece, decode it and `append` it, up to `limit` bytes.
 
     `encoding` is the value of all Content-Encoding headers. Bytes before a failure are appended; bytes after a
-    compressed body are ignored.
+    compressed body are ignored. A body that begins with the mark of gzip or zstd is decoded if `content_type` is text,
+    or if a word that names no coding is declared.
     """
     size = came = 0
+    oddity = None
     try:
         decode = Decoder.of(encoding, limit, _CHUNK)
+        if encoding and (unknown := unknown_codings(encoding)):
+            oddity = f"content-encoding {', '.join(unknown)[:40]} names no coding"
         while size <= limit and not (decode and decode.over):
             chunk = read(CHUNK_BYTES if decode else _CHUNK)
             if not chunk:
                 if decode and came and not decode.complete:
-                    raise RequestError(Outcome.BAD_RESPONSE, "the compressed body ends too early")
-                return Body(ended=True)
+                    if not size:
+                        raise RequestError(Outcome.BAD_RESPONSE, _CUT)
+                    return Body(truncated=True, ended=True, oddity=_CUT)  # browsers and curl show what came
+                return Body(ended=True, oddity=oddity)
             if pace.too_slow(len(chunk), clock()):
                 raise RequestError(Outcome.TIMEOUT, "the body came slower than fetch.min_rate")
+            if decode is None and not came:
+                undeclared = Decoder.undeclared(chunk, limit, _CHUNK)
+                if undeclared and (oddity or is_text(content_type)):
+                    decode, oddity = undeclared, "the body is in a coding that is not declared"
             came += len(chunk)
             for part in decode(chunk) if decode else (chunk,):
                 if kept := part[: limit - size]:
@@ -72,4 +86,4 @@ def read_body(
         return Body(failure=request_error(error))
     except DECODE_ERRORS as error:
         return Body(failure=RequestError(Outcome.BAD_RESPONSE, str(error)))
-    return Body(truncated=size > limit)
+    return Body(truncated=size > limit, oddity=oddity)

@@ -9,7 +9,8 @@ from .errors import RequestError
 
 _MOST_INTERIM = 100  # interim responses: 100 Continue, 102 Processing, 103 Early Hints
 
-_STATUS_LINE = re.compile(rb"HTTP/1\.(\d)[ \t]+([1-9]\d\d)(?:[ \t].*)?\r?\n")
+# Of any version: archivers write the one of the connection (HTTP/2, HTTP/3), and browsers take any in any case.
+_STATUS_LINE = re.compile(rb"HTTP/(\d(?:\.\d)?)[ \t]+([1-9]\d\d)(?:[ \t].*)?\r?\n", re.IGNORECASE)
 _LENGTH = re.compile(r"\d{1,18}", re.ASCII)
 _UNSAFE = str.maketrans("\r\n\0", "   ")  # in header values (RFC 9110, 5.5)
 _FRAMING = frozenset({"transfer-encoding", "content-length", "connection"})
@@ -41,7 +42,7 @@ def read_head(readline: Callable[[int], bytes], limit: int) -> Head:
         line = readline(limit + 1)
         if not line:
             raise RequestError(Outcome.CONNECT_ERROR, "the server hung up without an answer")
-        if not line.startswith(b"HTTP/"):
+        if not line[:5].upper().startswith(b"HTTP/"):
             raise RequestError(Outcome.BAD_RESPONSE, "the answer does not begin as HTTP does")
         limit -= _checked(line, limit)
         if not (match := _STATUS_LINE.fullmatch(line)):
@@ -55,7 +56,7 @@ def read_head(readline: Callable[[int], bytes], limit: int) -> Head:
                 break
             _add(fields, line.decode("latin-1"))
         if status >= 200 or status == 101:
-            return Head(status, 10 if match[1] == b"0" else 11, [(name, " ".join(lines)) for name, lines in fields])
+            return Head(status, 10 if match[1] < b"1.1" else 11, [(name, " ".join(lines)) for name, lines in fields])
     raise RequestError(Outcome.BAD_RESPONSE, f"more than {_MOST_INTERIM} interim answers")
 
 

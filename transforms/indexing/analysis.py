@@ -81,6 +81,20 @@ MAX_NAMED = 8
 # Scripts in which accents are often omitted. In other scripts, marks distinguish words.
 _ACCENTED = re.compile("([a-zα-ωе])[\u0300-\u036f]+")
 _MAY_BE_ACCENTED = re.compile("[\u00c0-\u03ff\u0450-\u045f\u1e00-\u1fff]")
+# What is often not typed: points of Hebrew, Arabic (with Kashida) and Syriac, the nukta of Devanagari, stress in
+# Cyrillic. Vowels of Thaana, and marks of other scripts, are always written.
+_OMITTED = re.compile(
+    "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0711\u0730-\u074a\u093c]+"
+    "|(?<=[\u0400-\u04ff])[\u0300\u0301]+"
+)
+_MAY_BE_TYPED_OTHERWISE = re.compile(r"[\u0300\u0301\u0591-\u074a\u0929-\u093c]|[^\D0-9]")
+_DIGITS = {n: str(unicodedata.decimal(chr(n))) for n in range(0x660, 0x10000) if unicodedata.category(chr(n)) == "Nd"}
+# Letters that have two forms by keyboard, yeh and kaf above all: those of Arabic, but in Persian and its neighbours.
+_AS_TYPED = _DIGITS | str.maketrans("أإٱىیک\u0929\u0931\u0934", "اااييك\u0928\u0930\u0933")
+_PERSIAN = _DIGITS | str.maketrans("أإٱىيك", "اااییک")
+_AS_TYPED_IN = dict.fromkeys(("fa", "ur", "ps", "ckb"), _PERSIAN) | {"ug": _DIGITS}  # Uyghur has both yehs
+
 _BARE = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ı": "i"})
 
 # \w excludes combining marks, which Hindi, Thai and Arabic words need. Marks beyond the basic plane separate words, in
@@ -309,7 +323,8 @@ def _is_whole(name: str) -> bool:
 
 
 def word_class(term: str, language: str) -> str:
-    """The key that all forms of a word share in a language (of `term_forms.stemmed_as`): the stem without accents.
+    """The key that all forms of a word share in a language (of `term_forms.stemmed_as`): the stem without accents
+    and points.
 
     An identifier has one form, itself. The forms of a pair are the pairs of the forms.
 
@@ -332,10 +347,18 @@ def word_classes(terms: Sequence[str], language: str) -> list[str]:
 
 
 def _classes_of_words(words: Sequence[str], language: str) -> list[str]:
+    words = [word if word.isascii() else _as_typed(word, language) for word in words]
     # A stemmer is not thread-safe, and cheap to make. Its cache takes twice the time of the stemming that it saves.
     stems = Stemmer.Stemmer(STEMMERS[language], 0).stemWords(words) if language in STEMMERS else words
     stems = list(map(light_stems.STEMS[language], words)) if language in light_stems.STEMS else stems
     return [stem if stem.isascii() else _without_accents(stem) for stem in stems]
+
+
+def _as_typed(word: str, language: str) -> str:
+    """The word without points, and with the letters and digits of one keyboard of its language."""
+    if not _MAY_BE_TYPED_OTHERWISE.search(word):
+        return word
+    return _OMITTED.sub("", word).translate(_AS_TYPED_IN.get(language, _AS_TYPED)) or word
 
 
 def _without_accents(term: str) -> str:

@@ -1,16 +1,16 @@
 """Writes the tombstones of a round (`tombstones`)."""
 
 from collections.abc import Iterator
-from typing import Any
 
+import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
-from apache_beam.pvalue import TaggedOutput
 
-from ..exchange.functions import Partition, Side, WriteFn
-from ..tables.batches import Batch, read_ipc, to_ipc
+from ..exchange.partitions import Partition
+from ..exchange.writers import closed
+from ..tables.batches import Batch, from_ipc, read_ipc, to_ipc
 from ..tables.schemas import KEY
-from ..tables.table_files import TableWriter
+from ..tables.table_files import TableFile, TableWriter
 from .tombstones import REMOVALS, removals_of_visits, tombstone_rows
 
 _KEYS = pa.schema([("url_key", KEY)])
@@ -30,19 +30,30 @@ def had_content(batch: Batch) -> Iterator[Batch]:
         yield batch[0], to_ipc(with_content)
 
 
-class WriteTombstonesFn(WriteFn):
-    """Writes the tombstones of a round, for a partition of url_key."""
-
-    visits, documents = Side(REMOVALS), Side(REMOVALS)  # by the round's visits, and by its documents
-    earlier = Side(_KEYS)  # of URLs that had content, of at least all that were visited
-
+class _WriteFn(beam.DoFn):
     def __init__(self, root: str, round_: int) -> None:
         self._root, self._round = root, round_
 
-    def process(self, partition: Partition, *_: Any) -> Iterator[TaggedOutput]:
-        removals = pa.concat_tables(side.table(partition[1]) for side in (self.visits, self.documents))
+    def process(self, partition: Partition) -> Iterator[TableFile]:
+        sides = partition[1]
+        removals = pa.concat_tables(from_ipc(sides[name], REMOVALS) for name in ("visits", "documents"))
         pairs = zip(removals["url_key"].to_pylist(), removals["reason"].to_pylist(), strict=True)
-        rows = tombstone_rows(pairs, self.earlier.table(partition[1])["url_key"].to_pylist(), self._round)
+        had_content = from_ipc(sides["earlier"], _KEYS)["url_key"].to_pylist()
         writer = TableWriter(self._root, "tombstones", self._round)
-        writer.write_rows(rows)
-        yield from self.files.if_any(writer.close())
+        writer.write_rows(tombstone_rows(pairs, had_content, self._round))
+        yield from closed(writer)
+
+
+class WriteTombstones(beam.PTransform):
+    """Writes the tombstones of a round, a file for each partition of url_key.
+
+    Takes REMOVALS by the round's `visits` and by its `documents`, and what `had_content` makes of `earlier` rows of
+    urls, of at least all that were visited.
+    """
+
+    def __init__(self, root: str, round_: int) -> None:
+        super().__init__()
+        self._fn = _WriteFn(root, round_)
+
+    def expand(self, found: "dict[str, beam.PCollection[Batch]]") -> "beam.PCollection[TableFile]":
+        return found | "ByUrl" >> beam.CoGroupByKey() | "Write" >> beam.ParDo(self._fn)

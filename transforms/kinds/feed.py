@@ -3,9 +3,10 @@
 import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+from urllib.parse import urljoin
 
 from ..parsing import html_tree, main_text, xml_tree
-from ..parsing.feed_dates import feed_date
+from ..parsing.dates import feed_date
 from ..parsing.source import Page, Source
 
 _ROOTS = frozenset({"rss", "RDF", "feed"})
@@ -61,10 +62,27 @@ def _read(element: Any) -> _Entry:
 
 
 def _links(element: Any) -> Iterator[str]:
-    """The references to pages: text of a link element in RSS, `href` of an alternate link in Atom."""
+    """The references to pages: text of a link element in RSS, `href` of an alternate link in Atom (with xml:base).
+
+    An item of RSS without a link has its guid, unless that says that it is no URL.
+    """
+    has_link = False
     for child in element:
-        if xml_tree.local_name(child) == "link" and child.get("rel", "alternate") == "alternate":
-            yield child.get("href") or child.text or ""
+        name = xml_tree.local_name(child)
+        if name == "link" and child.get("rel", "alternate") == "alternate":
+            reference = (child.get("href") or child.text or "").strip()
+            has_link = has_link or bool(reference)
+            yield _absolute(reference, child.base) if child.base else reference
+    guid = next((child for child in element if xml_tree.local_name(child) == "guid"), None)
+    if guid is not None and not has_link and guid.get("isPermaLink", "true").strip().lower() == "true":
+        yield guid.text or ""
+
+
+def _absolute(reference: str, base: str) -> str:
+    try:
+        return urljoin(base, reference)
+    except ValueError:  # no URL
+        return ""
 
 
 def _text(element: Any, name: str) -> str:

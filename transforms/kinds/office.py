@@ -1,7 +1,7 @@
 """Parses office files and books in a guarded process."""
 
 from ..http.zip_types import ZIP_EXTENSIONS
-from ..parsing.html_metadata import parse_date
+from ..parsing.dates import parse_date
 from ..parsing.source import MAX_BYTES, Page, Source
 from . import guarded
 

@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 
-from ..parsing.feed_dates import feed_date
+from ..parsing.dates import feed_date
 from ..parsing.source import MAX_BYTES, Page, Source
 from . import guarded
 

@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import logging
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +17,7 @@ _MAX_PAGES = 2_000
 _MAX_BOOKMARKS = 500
 _MAX_LINKS = 10_000
 _MAX_URI = 4_096
+_HYPHEN = re.compile(r"(?<=(\w))\x02(?=(\w))|\x02")
 
 
 def read_pdf(body: bytes, seconds: float, max_text: int) -> dict[str, Any]:
@@ -36,7 +38,7 @@ def read_pdf(body: bytes, seconds: float, max_text: int) -> dict[str, Any]:
             with contextlib.suppress(pypdfium2.PdfiumError), contextlib.closing(document[number]) as page:
                 uris.update(dict.fromkeys(_uris(document, page)) if len(uris) < _MAX_LINKS else {})
                 with contextlib.closing(page.get_textpage()) as text:
-                    texts.append(text.get_text_bounded()[:left].replace("\f", "\n"))
+                    texts.append(joined(text.get_text_bounded()[:left].replace("\f", "\n")))
                     numbers.append(number + 1)
                     left -= len(texts[-1])
         return {
@@ -49,6 +51,22 @@ def read_pdf(body: bytes, seconds: float, max_text: int) -> dict[str, Any]:
             "headings": [mark.get_title() for mark, _ in zip(document.get_toc(), range(_MAX_BOOKMARKS), strict=False)],
             "uris": list(uris)[:_MAX_LINKS],
         }
+
+
+def joined(text: str) -> str:
+    """The text with words that a hyphen divides at a line end in one piece: PDFium marks these hyphens by U+0002.
+
+    A hyphen between a capital and a small letter, or beside a digit, is part of the word.
+
+    >>> joined("a light\x02house in X\x02ray")
+    'a lighthouse in X-ray'
+    """
+    return _HYPHEN.sub(_hyphen, text) if "\x02" in text else text
+
+
+def _hyphen(mark: re.Match[str]) -> str:
+    before, after = mark.groups("")
+    return "" if before.isalpha() and after.isalpha() and before.isupper() == after.isupper() else "-"
 
 
 def _uris(document: Any, page: Any) -> Iterator[str]:

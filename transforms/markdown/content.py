@@ -1,30 +1,43 @@
 """The main content of an HTML page as Markdown: the elements that its main text is read of."""
 
+import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import turbohtml
+from turbohtml import Element, Node, Text
 
 from .. import urls
 from ..http import media_types
 from ..parsing import charsets, html_links, html_tree, main_text, page_rules
 from ..parsing.page_rules import NO_RULES, PageRules
 from ..parsing.source import MAX_MARKUP
-from . import code
-from .convert import Markdown
+from . import code, tables
 
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ufdd0\ufdd1]")
 """Control characters, marks and overrides of the direction of text, and the marks of `main_text`."""
 
 _SCHEMES = ("http:", "https:", "mailto:", "tel:", "ftp:")
+_PERMALINKS = frozenset({"", "¶", "#", "§", "\U0001f517"})
+_IMAGES = ("src", "data-src", "data-original", "data-lazy-src")
+_LONGEST_ALT = 500
+_BLOCKS_IN_LINK = ", ".join(f"a[href]:has({name})" for name in ("h1,h2,h3,h4,h5,h6", "ul,ol,pre,table,blockquote"))
+_BLOCKS = tuple(sorted(main_text.BLOCKS))
+_CODE = ("code", "kbd", "samp", "tt")
+
+_FORM = turbohtml.Markdown(
+    document=turbohtml.Markdown.Document(line_break="backslash"),
+    links=turbohtml.Markdown.Links(autolink=False),
+    tables=turbohtml.Markdown.Tables(header="detect", cell_blocks="text"),
+)
 
 
 class Content(NamedTuple):
     """The main content of a page as a tree."""
 
-    root: Any
+    root: Element
     base: str  # of its references
-    dropped: frozenset[str]  # names of elements that are left out
-    whole: bool  # a header is read whole, not only its h1
     licence: str = ""  # URL that the page names as its licence
 
 
@@ -34,167 +47,143 @@ def content(body: bytes, content_type: str | None, url: str, text: str | None, r
     `text` is the stored text, from which boilerplate was removed by the evidence of other pages; None: it is not
     stored. `rules` are those of a crawl.
     """
-    decoded, _ = charsets.decode(body[:MAX_MARKUP], media_types.parse(content_type)[1], True)
-    root, _ = html_tree.parse(decoded)
+    media_type, charset = media_types.parse(content_type)
+    decoded, _ = charsets.decode(body[:MAX_MARKUP], charset, True)
+    root, _ = html_tree.parse(decoded, media_type)
     elements = html_tree.elements(root)
     base = html_links.base_url(elements, url)
     licence = _licence(elements, base)
     tree = page_rules.main_tree(root, rules.of(url))
-    main = main_text.main_text(tree.root, tree.is_main)
-    invisible = frozenset(main_text.INVISIBLE)
-    whole = Content(tree.root, base, invisible, True, licence)
-    choices = (
-        [whole]
-        if tree.is_main
-        else [whole._replace(dropped=invisible.union(main_text.SURROUNDINGS), whole=False), whole]
-    )
-    for lines in ([] if text is None else [text.split("\n")]) + [main.text.split("\n")]:
-        for found in choices:
-            if _keep(found, lines):
-                return found
-    return choices[0]
+    first, stored = None, None if text is None else text.split("\n")
+    for found in main_text.readings(tree.root, tree.is_main):
+        if found.lines and stored is not None and (removed := _removed(found, stored)) is not None:
+            _prune(tree.root, found, removed)
+            break
+        first = first or (found if found.lines else None)
+        if first and stored is None:
+            _prune(tree.root, first, [])
+            break
+    else:
+        if first:
+            _prune(tree.root, first, [])
+    return Content(tree.root, base, licence)
 
 
 def _licence(elements: html_tree.Elements, base: str) -> str:
     """The target of the first link with `rel=license` (HTML, 4.6.7.9)."""
     for tag, element in elements.linking:
-        if tag in ("a", "area", "link") and "license" in (element.get("rel") or "").lower().split():
-            return urls.resolve(element.get("href") or "", base) or ""
+        if tag in ("a", "area", "link") and "license" in (element.attr("rel") or "").lower().split():
+            return urls.resolve(element.attr("href") or "", base) or ""
     return ""
 
 
+def _removed(found: main_text.Lines, stored: Sequence[str]) -> list[list[Node]] | None:
+    """The nodes of lines that are not among the stored ones; None if the tree does not have all of those."""
+    wanted = [_line(line) for line in stored if line.strip()]
+    removed, kept, place = list[list[Node]](), set[Node](), 0
+    for line, nodes in zip(found.lines, found.sources, strict=True):
+        if place < len(wanted) and _line(line) == wanted[place]:
+            place += 1
+            kept.update(nodes)
+        else:
+            removed.append(nodes)
+    is_cut = sum(map(len, stored)) + len(stored) > main_text.MAX_TEXT  # then the last line may be a part of one
+    return [nodes for nodes in removed if kept.isdisjoint(nodes)] if place >= len(wanted) - is_cut else None
+
+
+def _line(line: str) -> str:
+    return main_text.line_of(main_text.without_marks(line))
+
+
+def _prune(root: Element, found: main_text.Lines, removed: Sequence[Sequence[Node]]) -> None:
+    """Take out of the tree what the text is not read of."""
+    for nodes in (found.dropped, *removed):
+        for node in nodes:
+            if isinstance(node, Text):
+                node.data = " "
+            else:
+                node.extract()
+    if found.is_whole:
+        return
+    kept = {node for nodes in found.sources for node in nodes}
+    for header in root.find_all("header"):
+        headings = [each for each in header.iter_elements(main_text.HEADINGS) if each in kept]
+        header.clear()
+        header.extend(headings)
+
+
 def markdown(found: Content, link: Callable[[str], str] = str) -> str:
-    """The content as Markdown; `link` is given absolute URLs of links."""
-    for element in found.root.iter():  # before anything is escaped: without them other characters may be markup
-        if (text := element.text) and _UNSEEN.search(text):
-            element.text = without_unseen(text)
-        if (tail := element.tail) and _UNSEEN.search(tail):
-            element.tail = without_unseen(tail)
-        if (alt := element.get("alt")) and _UNSEEN.search(alt):
-            element.set("alt", without_unseen(alt))
+    """The content as Markdown; `link` is given absolute URLs of links. Changes the tree."""
+    root = found.root
+    if _UNSEEN.search(root.text):
+        for node in root.descendants:  # before anything is escaped: without them other characters may be markup
+            if isinstance(node, Text) and _UNSEEN.search(data := node.data):
+                node.data = without_unseen(data)
+    _write_images(root, found.base)
+    _write_links(root, found.base, link)
+    for term in root.find_all(["dt", "summary"]):
+        if next(term.iter_elements(_BLOCKS), None) is None:
+            term.wrap_children(Element("strong"))
+    for pre in root.find_all("pre"):
+        as_blocks = {element for element in pre.select("[style]") if main_text.is_shown_as_block(element)}
+        lines = [line.rstrip() for line in main_text.code_text(pre, (), as_blocks).split("\n")]
+        code.write(pre, "\n".join(lines).strip("\n"))
+    tables.write(root)
+    return _UNSEEN.sub("", root.to_markdown(_FORM))
 
-    def destination(reference: str) -> str | None:
-        if reference.startswith("#"):
-            return reference
-        target = urls.resolve(reference, found.base)
-        return link(target) if target and target.startswith(_SCHEMES) else None
 
-    def image(reference: str) -> str | None:
-        target = urls.resolve(reference, found.base)
-        return target if target and target.startswith(("http:", "https:")) else None
+def _write_links(root: Element, base: str, link: Callable[[str], str]) -> None:
+    for element in root.select(_BLOCKS_IN_LINK):  # a heading is more than the link around it
+        for heading in element.find_all(list(main_text.HEADINGS)):
+            heading.wrap_children(Element("a", {"href": element.attr("href") or ""}))
+        element.unwrap()
+    for element in {
+        code: None for inner in root.select("code a, kbd a, samp a, tt a") if (code := _code_around(inner))
+    }:
+        _divide(element)
+    for element in root.find_all("a"):
+        href = (element.attr("href") or "").strip()
+        is_empty = not element.text.strip() and element.find("img") is None
+        if is_empty or (href.startswith("#") and element.text.strip() in _PERMALINKS):
+            element.extract()
+            continue
+        target = href if href.startswith("#") else urls.resolve(href, base) if href else None
+        if target and target.startswith(_SCHEMES):
+            element.attrs["href"] = link(target)
+        elif not target or not target.startswith("#"):
+            element.unwrap()
 
-    page = Markdown(found.dropped, main_text.BLOCKS, destination, image, found.whole)
-    return _UNSEEN.sub("", "\n".join(page.lines(found.root)))
+
+def _code_around(link: Element) -> Element | None:
+    """The outermost code of a line around a link."""
+    around = [each for each in link.ancestors if isinstance(each, Element)]
+    if any(each.tag == "pre" for each in around):
+        return None
+    return next((each for each in reversed(around) if each.tag in _CODE), None)
+
+
+def _divide(element: Element) -> None:
+    """Make the text and the links of code elements of their own: within code, Markdown has no links."""
+    texts = [node for node in element.descendants if isinstance(node, Text)]
+    for link, parts in itertools.groupby(texts, lambda node: node.closest("a")):
+        inner = Element("code", {}, [Text("".join(part.data for part in parts))])
+        element.insert_before(Element("a", {"href": link.attr("href") or ""}, [inner]) if link else inner)
+    element.extract()
+
+
+def _write_images(root: Element, base: str) -> None:
+    for element in root.find_all("img"):
+        sources = ((element.attr(name) or "").strip() for name in _IMAGES)
+        source = next((each for each in sources if each and not each.startswith("data:")), "")
+        is_pixel = element.attr("width") in ("0", "1") and element.attr("height") in ("0", "1")
+        target = urls.resolve(source, base) if source and not is_pixel else None
+        alt = " ".join(without_unseen(element.attr("alt") or "")[:_LONGEST_ALT].split())
+        if target and target.startswith(("http:", "https:")):
+            element.replace_with(Element("img", {"src": target, "alt": alt}))
+        else:
+            element.replace_with(Text(f" {alt} " if alt else ""))
 
 
 def without_unseen(text: str) -> str:
     """A text without characters that nobody sees; those that are white space become a space or a line feed."""
     return _UNSEEN.sub(lambda match: ("\n" if match[0] == "\r" else " ") if match[0].isspace() else "", text)
-
-
-class _Run(NamedTuple):
-    """A line of the main text, as it lies in the tree."""
-
-    line: str  # white space collapsed; of a `pre`, all its lines
-    places: list[tuple[Any, bool]]  # elements, and whether the text is that after them
-    elements: list[Any]  # images, and a `pre`
-
-
-def _keep(found: Content, lines: Sequence[str]) -> bool:
-    """Remove the text that is not among the lines; False, and nothing is removed, if the tree has not all of them."""
-    runs = list(_runs(found))
-    wanted = [line.lstrip(main_text.CODE + " ") for line in lines if line.strip()]
-    removed: list[_Run] = []
-    place = 0
-    for run in runs:
-        parts = run.line.split("\n")
-        if wanted[place : place + len(parts)] == parts:
-            place += len(parts)
-        elif len(parts) > 1 and (kept := _common(parts, wanted, place)):
-            place += kept
-        else:
-            removed.append(run)
-    is_cut = sum(map(len, lines)) + len(lines) > main_text.MAX_TEXT  # then the last line may be a part of one
-    if place < len(wanted) - is_cut:
-        return False
-    for run in removed:
-        for element, is_tail in run.places:
-            if is_tail:
-                element.tail = " "
-            else:
-                element.text = " "
-        for element in run.elements:
-            element.tag = "template"
-    return True
-
-
-def _common(parts: Sequence[str], wanted: Sequence[str], place: int) -> int:
-    """How many lines of a `pre`, of which some were removed, are wanted next."""
-    count = 0
-    for part in parts:
-        count += place + count < len(wanted) and wanted[place + count] == part
-    return count
-
-
-def _runs(found: Content) -> Iterator[_Run]:
-    """The lines of the text in document order, as the stylesheets of `main_text` separate them."""
-    run = _Run("", [], [])
-    texts: list[str] = []
-
-    def ended() -> Iterator[_Run]:
-        nonlocal run, texts
-        if line := _line("".join(texts)):
-            yield run._replace(line=line)
-        run, texts = _Run("", [], []), []
-
-    def add(element: Any, is_tail: bool, is_read: bool) -> None:
-        text = element.tail if is_tail else element.text
-        if text and is_read:
-            texts.append(text)
-            run.places.append((element, is_tail))
-
-    stack: list[tuple[Any, Iterator[Any], bool]] = [(found.root, iter(found.root), True)]
-    while stack:
-        element, children, is_read = stack[-1]
-        child = next(children, None)
-        if child is None:
-            stack.pop()
-            if is_read and element.tag in _BOUNDS:
-                yield from ended()
-            if stack:
-                add(element, True, stack[-1][2])
-        elif child.tag in main_text.HEADINGS and (is_read or child.tag == "h1"):
-            yield from ended()
-            yield from _heading(child)
-            add(child, True, is_read)
-        elif is_read and child.tag in found.dropped:
-            add(child, True, True)
-        elif is_read and child.tag == "pre":
-            yield from ended()
-            lines = map(_line, code.text_of(child, found.dropped).split("\n"))
-            if line := "\n".join(filter(None, lines)):
-                yield _Run(line, [], [child])
-            add(child, True, True)
-        else:
-            is_within = is_read and (child.tag != "header" or found.whole)
-            if is_within and child.tag in _BOUNDS:
-                yield from ended()
-            if is_within and child.tag == "img":
-                run.elements.append(child)
-            add(child, False, is_within)
-            stack.append((child, iter(child), is_within))
-    yield from ended()
-
-
-def _heading(element: Any) -> Iterator[_Run]:
-    """The line of a heading, which has all text within it."""
-    if line := _line("".join(element.itertext())):
-        inside = [each for each in element.iter() if each is not element]
-        yield _Run(line, [(element, False), *((each, is_tail) for each in inside for is_tail in (False, True))], [])
-
-
-def _line(text: str) -> str:
-    return main_text.line_of(main_text.without_marks(text))
-
-
-_BOUNDS = frozenset(main_text.BLOCKS)

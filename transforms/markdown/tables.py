@@ -1,86 +1,81 @@
-"""Tables as GFM (section 4.10): which are tables, and where their cells lie."""
+"""Tables as GFM has them (section 4.10): rows of one length, without spans; layout becomes blocks."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from turbohtml import Element, Text
 
 MAX_SPAN = 50
 """Maximum number of columns or rows of a cell. Of columns, the HTML standard allows 1,000."""
 
 MAX_REPEATED = 10_000
-"""Maximum number of cells of a table that repeat one above them."""
+"""Maximum number of cells of a page that repeat one above them, or fill a row."""
 
-_LAYOUT = ("table", "h1", "h2", "h3", "h4", "h5", "h6", "article", "main")
-
-
-def layout_tables(root: Any) -> set[Any]:
-    """The tables that hold tables or headings: their cells are read as blocks."""
-    found: set[Any] = set()
-    for inner in root.iter(*_LAYOUT):
-        for ancestor in inner.iterancestors():
-            if ancestor in found:
-                break
-            found.add(ancestor)
-    return found
+_LAYOUT = "table:has(table, h1, h2, h3, h4, h5, h6, article, main), table[role=presentation], table[role=none]"
+_LISTS = ("dd", "dl", "dt", "li", "ol", "ul")
+_PARTS = ["table", "thead", "tbody", "tfoot", "tr", "td", "th", "caption"]
 
 
-def rows_of(table: Any) -> list[tuple[list[Any], bool]] | None:
-    """The rows of a table: cells, and whether it is a head; None if it is none: less than two rows or columns."""
-    if (table.get("role") or "").strip().lower() in ("presentation", "none"):
-        return None
-    rows = [(row, [cell for cell in row if cell.tag in ("td", "th")]) for row in table.iter("tr")]
-    rows = [(row, cells) for row, cells in rows if cells]
-    if len(rows) < 2 or max(len(cells) for _, cells in rows) < 2:
-        return None
-    return [(cells, _is_head(row, cells)) for row, cells in rows]
+def write(root: Element) -> None:
+    """Change the tables of a tree to such as Markdown can have."""
+    layout = set(root.select(_LAYOUT))
+    added = 0
+    for table in root.find_all("table"):
+        rows = [(row, [cell for cell in row if isinstance(cell, Element)]) for row in table.iter_elements("tr")]
+        rows = [(row, cells) for row, cells in rows if cells]
+        if table in layout or len(rows) < 2 or max(len(cells) for _, cells in rows) < 2:
+            for part in [table, *(each for each in table.iter_elements(_PARTS) if each.closest("table") is table)]:
+                part.tag = "div"
+            continue
+        for caption in table.find_all("caption"):
+            table.insert_before(Element("p", {}, list(caption)))
+            caption.extract()
+        for part in list(table.iter_elements(_LISTS)):  # of which a cell has only the text
+            part.tag = "div"
+        added += _square(rows, MAX_REPEATED - added)
 
 
-def _is_head(row: Any, cells: list[Any]) -> bool:
-    parent = row.getparent()
-    return (parent is not None and parent.tag == "thead") or all(cell.tag == "th" for cell in cells)
+def _square(rows: list[tuple[Element, list[Element]]], room: int) -> int:
+    """Give rows one length: a cell of several rows is repeated in each, one of several columns followed by empty ones.
 
-
-def lines_of(rows: list[tuple[list[Any], bool]], render: Callable[[Any], str]) -> list[str]:
-    """The lines of a table.
-
-    A cell of several rows is repeated in each, one of several columns is followed by empty ones.
-    The first row is the head if it is one in HTML; else the head is empty, because GFM demands one.
+    Returns how many cells were added, at most `room`.
     """
-    grid = [(row, is_head) for row, is_head in _grid(rows, render) if row]
-    if not grid:
-        return []
-    columns = max(len(row) for row, _ in grid)
-    head = grid.pop(0)[0] if grid[0][1] else []
-    head += [""] * (columns - len(head))
-    return [_line(head), "|" + " --- |" * columns, *(_line(row) for row, _ in grid)]
-
-
-def _line(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _grid(rows: list[tuple[list[Any], bool]], render: Callable[[Any], str]) -> Iterator[tuple[list[str], bool]]:
-    """The rows as texts, without empty cells at the end, and whether each is a head."""
     spanning: dict[int, tuple[int, str]] = {}  # by column: further rows, and the text
-    repeated = 0
-    for cells, is_head in rows:
-        line: list[str] = []
+    grid, added = list[tuple[Element, int]](), 0
+    for row, cells in rows:
+        column = 0
         for cell in [*cells, None]:
-            while above := spanning.pop(len(line), None):
+            while above := spanning.pop(column, None):
                 left, text = above
                 if left > 1:
-                    spanning[len(line)] = (left - 1, text)
-                repeated += 1
-                line.append(text if repeated <= MAX_REPEATED else "")
-            if cell is not None:
-                text, wide, high = render(cell), _span(cell, "colspan"), _span(cell, "rowspan")
-                if high > 1:
-                    spanning[len(line)] = (high - 1, text)
-                line += [text, *[""] * (wide - 1)]
-        while line and not line[-1]:
-            line.pop()
-        yield line, is_head
+                    spanning[column] = (left - 1, text)
+                if added < room:
+                    added += 1
+                    new = Element("td", {}, [Text(text)])
+                    cell.insert_before(new) if cell else row.append(new)
+                    column += 1
+                else:
+                    break
+            if cell is None:
+                break
+            wide, high = _span(cell, "colspan"), _span(cell, "rowspan")
+            if high > 1:
+                spanning[column] = (high - 1, " ".join(" ".join(cell.strings).split()))
+            column += 1
+            for _ in range(wide - 1 if added + wide <= room else 0):
+                cell.insert_after(Element("td"))
+                added += 1
+                column += 1
+        grid.append((row, column))
+    longest = max(column for _, column in grid)
+    for row, column in grid:
+        for _ in range(longest - column if added + longest <= room else 0):
+            row.append(Element("td"))
+            added += 1
+    return added
 
 
-def _span(cell: Any, name: str) -> int:
-    value = (cell.get(name) or "").strip()
+def _span(cell: Element, name: str) -> int:
+    """The span of a cell, which loses it."""
+    value = (cell.attr(name) or "").strip()
+    if not value:
+        return 1
+    del cell.attrs[name]
     return max(1, min(int(value), MAX_SPAN)) if value.isascii() and value.isdecimal() and len(value) < 9 else 1

@@ -49,13 +49,14 @@ def _read_metadata(root: Any, content: Content) -> None:
 
 
 def _chapters(root: Any, package: str) -> list[str]:
-    """The names of the chapters in reading order, without the table of contents."""
+    """The names of the chapters in reading order, without the table of contents; as listed, if there is no order."""
     items = {
         item.get("id", ""): resolved(package, item.get("href", ""))
         for item in root.iter("{*}item")
         if item.get("media-type", "") in _CHAPTERS and "nav" not in item.get("properties", "").split()
     }
-    return [items[name] for element in root.iter("{*}itemref") if (name := element.get("idref", "")) in items]
+    order = [items[name] for element in root.iter("{*}itemref") if (name := element.get("idref", "")) in items]
+    return order or list(items.values())
 
 
 def _check_encryption(root: Any, chapters: set[str]) -> None:
@@ -66,11 +67,11 @@ def _check_encryption(root: Any, chapters: set[str]) -> None:
 
 
 def _read_chapter(data: bytes, content: Content) -> None:
-    root = html_tree.parse(charsets.decode(data, None, True)[0]).root
-    for element in root.iter("a"):
-        reference = element.get("href") or ""
+    root = html_tree.parse(charsets.decode(data, None, True)[0], html_tree.XHTML).root
+    for element in root.iter_elements("a"):
+        reference = element.attr("href") or ""
         if reference.startswith(_WEB):
-            content.link(reference, "".join(element.itertext()))
+            content.link(reference, element.text)
     found = main_text.main_text(root)
     headings = set(found.headings)
     for line in found.text.splitlines():

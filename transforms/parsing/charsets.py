@@ -1,13 +1,15 @@
-"""Decodes a body to text. The charset is the declared one; without a declaration it is detected."""
+"""Decodes a body to text, as the Encoding standard does. The charset is the declared one, or else detected."""
 
 import codecs
+import functools
 import re
 
-import chardet
-import webencodings
+import turbohtml
+from turbohtml.detect import detect  # it registers the codecs `whatwg-*`, the decoders of the standard
 
 _PRESCAN_BYTES = 65_536  # browsers read 1,024; pages in the wild declare later
 _DETECT_BYTES = 16_384
+_CONTEXT = 1_024  # bytes before the first that are not ASCII
 
 _WS = rb"\t\n\x0c\r "
 # Where the prescan stops: at a comment, a tag, or another markup declaration.
@@ -24,46 +26,65 @@ _CHARSET_IN_CONTENT = re.compile(
 )
 _XML_ENCODING = re.compile(rb"<\?xml[^>]*?encoding[\x01-\x20]*=[\x01-\x20]*(?:\"([^\">]*)\"|'([^'>]*)')")
 
-_WHATWG_NAMES = {
-    "cp874": "windows-874",
-    "cp932": "shift_jis",
-    "cp949": "euc-kr",
-    "utf-16-be": "utf-16be",
-    "utf-16-le": "utf-16le",
-}
-"""WHATWG names of charsets that the detector names differently."""
+_GB = ("gbk", "gb18030")
+_PRIVATE = "\ue7c7"
+"""What 81 35 F4 37 is since GB 18030-2022: a private character. The editions before, and the encoders of Python and iconv,
+have U+1E3F there; no page means the private one."""
+
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+_ISO_2022_JP = re.compile(rb"\x1b(?:\$[@B]|\([IJ])")
+_META_IN_TEXT = re.compile(rb"<(?=meta)", re.IGNORECASE)
 
 
 def decode(body: bytes, http_charset: str | None, is_html: bool) -> tuple[str, str]:
     """The text of a body and the name of its charset, a name of the WHATWG Encoding standard in lower case.
 
-    Invalid bytes become U+FFFD. U+0000 is removed, as browsers do in HTML, so that most text in undeclared UTF-16 is
-    readable. Never raises; the text holds no lone surrogates.
+    Invalid bytes become U+FFFD. U+0000 is removed, as browsers do in HTML. Never raises; the text holds no lone
+    surrogates.
     """
-    text, name = _decode(body, http_charset, is_html)
-    return text.replace("\0", "") if b"\0" in body else text, name
-
-
-def _decode(body: bytes, http_charset: str | None, is_html: bool) -> tuple[str, str]:
     charset = declared(body, http_charset, is_html)
+    text = None
     if charset is None:
-        try:
-            # Not final: a body that was truncated at a size limit may end within a character.
-            return codecs.utf_8_decode(body)[0], "utf-8"
-        except UnicodeDecodeError:
-            charset = _detected(body)
-    return webencodings.decode(body, charset, errors="replace")[0], charset.name
+        text, charset = _undeclared(body)
+    if text is None:
+        text = codecs.decode(body, f"whatwg-{charset}").removeprefix("\ufeff")
+        if charset in _GB:
+            text = text.replace(_PRIVATE, "ḿ")
+    return text.replace("\0", "") if b"\0" in body else text, charset
 
 
-def declared(body: bytes, http_charset: str | None, is_html: bool) -> webencodings.Encoding | None:
+def _undeclared(body: bytes) -> tuple[str | None, str]:
+    """The charset of a body that declares none, with its text if that is known already."""
+    if b"\x1b" in body and _ISO_2022_JP.search(body) and not _NOT_ASCII.search(body):
+        return None, "iso-2022-jp"
+    try:
+        # Not final: a body that was truncated at a size limit may end within a character.
+        text = codecs.utf_8_decode(body)[0]
+    except UnicodeDecodeError:
+        return None, _utf_16(body, 0.02) or _detected(body)
+    utf_16 = _utf_16(body, 0.4)  # also of ASCII, which is then valid UTF-8
+    return None if utf_16 else text, utf_16 or "utf-8"
+
+
+def declared(body: bytes, http_charset: str | None, is_html: bool) -> str | None:
     """The charset of the byte order mark, else of HTTP, else (in HTML) the one that the page declares; or None."""
     for mark, name in ((codecs.BOM_UTF8, "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le")):
         if body.startswith(mark):
-            return webencodings.lookup(name)
-    return (webencodings.lookup(http_charset) if http_charset else None) or (prescan(body) if is_html else None)
+            return name
+    return (named(http_charset) if http_charset else None) or (prescan(body) if is_html else None)
 
 
-def prescan(body: bytes) -> webencodings.Encoding | None:
+@functools.lru_cache(maxsize=256)
+def named(label: str) -> str | None:
+    """The name of the encoding that a label means in the Encoding standard, in lower case; None for other labels."""
+    try:
+        encoding = turbohtml.parse(b"", encoding=label).encoding
+    except (LookupError, ValueError):
+        return None
+    return encoding.lower() if encoding else None
+
+
+def prescan(body: bytes) -> str | None:
     """The encoding that an HTML page declares.
 
     "Prescan a byte stream to determine its encoding" of the HTML standard, on the first 64 kB, then an XML
@@ -89,7 +110,7 @@ def prescan(body: bytes) -> webencodings.Encoding | None:
             if not position:
                 break
     xml = _XML_ENCODING.match(head)
-    encoding = webencodings.lookup((xml[1] or xml[2] or b"").decode("latin-1")) if xml else None
+    encoding = named((xml[1] or xml[2] or b"").decode("latin-1")) if xml else None
     return _usable(encoding) if encoding else None
 
 
@@ -102,23 +123,38 @@ def _attributes(head: bytes, position: int) -> tuple[dict[bytes, bytes], int]:
     return attributes, position
 
 
-def _meta_encoding(attributes: dict[bytes, bytes]) -> webencodings.Encoding | None:
+def _meta_encoding(attributes: dict[bytes, bytes]) -> str | None:
     if b"charset" in attributes:
-        return webencodings.lookup(attributes[b"charset"].decode("latin-1"))
+        return named(attributes[b"charset"].decode("latin-1"))
     if attributes.get(b"http-equiv", b"").lower() != b"content-type":
         return None
     match = _CHARSET_IN_CONTENT.search(attributes.get(b"content", b""))
-    return webencodings.lookup((match[1] or match[2] or match[3] or b"").decode("latin-1")) if match else None
+    return named((match[1] or match[2] or match[3] or b"").decode("latin-1")) if match else None
 
 
-def _usable(encoding: webencodings.Encoding) -> webencodings.Encoding:
+def _usable(encoding: str) -> str:
     """The encoding to use for a declared one: a declaration that is readable as ASCII rules out UTF-16."""
-    override = {"utf-16be": "utf-8", "utf-16le": "utf-8", "x-user-defined": "windows-1252"}
-    return webencodings.lookup(override.get(encoding.name, encoding.name))
+    return {"utf-16be": "utf-8", "utf-16le": "utf-8", "x-user-defined": "windows-1252"}.get(encoding, encoding)
 
 
-def _detected(body: bytes) -> webencodings.Encoding:
-    # A superset, because more bytes are decoded than the detector has read.
-    found = chardet.detect(body[:_DETECT_BYTES], prefer_superset=True, encoding_era=chardet.EncodingEra.MODERN_WEB)
-    name = str(found["encoding"]).lower()
-    return webencodings.lookup(_WHATWG_NAMES.get(name, name)) or webencodings.lookup("windows-1252")
+def _utf_16(body: bytes, least: float) -> str | None:
+    """UTF-16 without a mark: at least this share of the bytes is NUL, and nearly all are first, or second, bytes.
+
+    Browsers know it by an XML declaration only; text files of Windows have it without any.
+    """
+    if b"\0" not in body:
+        return None
+    head = body[:_DETECT_BYTES]
+    first, second = head[::2].count(0), head[1::2].count(0)
+    if 20 * min(first, second) > max(first, second) or max(first, second) < least * len(head):
+        return None
+    return "utf-16be" if first > second else "utf-16le"
+
+
+def _detected(body: bytes) -> str:
+    """The charset of bytes that are not UTF-8, by those around the first that are not ASCII."""
+    start = max(0, _NOT_ASCII.search(body).start() - _CONTEXT)  # type: ignore[union-attr]  # ASCII is UTF-8
+    sample = _META_IN_TEXT.sub(b" ", body[start : start + _DETECT_BYTES])  # a declaration that counts was read before
+    if len(body) > start + _DETECT_BYTES:
+        sample = sample[: max(map(sample.rfind, (b"<", b" ", b"\n")))]  # not within a character
+    return (detect(sample).encoding or "windows-1252").lower()

@@ -4,13 +4,15 @@ import functools
 import itertools
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote
+
+from turbohtml import Element
 
 from .. import urls
 from ..sections.section import usable_id
 from ..urls.relations import NOT_ENDORSING, UNENDORSED
-from .html_tree import URL_ATTRIBUTES, Elements
+from .html_tree import URL_ATTRIBUTES, Elements, is_html
 from .main_text import collapse
 
 MAX_LINKS = 20_000
@@ -47,6 +49,7 @@ _PAGE_RELATIONS = frozenset({"alternate", "next", "prev"})
 
 _MAX_REFERENCES = 200_000  # read per page; the largest pages have 40,000
 _MAX_PIECES = 64  # of text, and elements, read per anchor
+_MAX_READ = 8 * MAX_ANCHOR  # characters, before spaces are collapsed
 _MAX_CANDIDATES = 100  # read per srcset; real ones have ten
 _MAX_REFERENCE = 16_384  # characters; a longer reference is a data: URL
 _REMEMBERED = 1_024  # characters; longer references are not cached, which bounds the memory of the cache
@@ -101,7 +104,7 @@ def base_url(elements: Elements, url: str) -> str:
     A `<base>` within `<noscript>` is ignored, as browsers with scripts do.
     """
     for element in elements.describing["base"]:
-        if (href := element.get("href")) is not None and next(element.iterancestors("noscript"), None) is None:
+        if (href := element.attr("href")) is not None and element.closest("noscript") is None:
             base = urls.resolve(href, url)
             return url if base is None or base.startswith(("data:", "javascript:")) else base
     return url
@@ -136,10 +139,11 @@ def srcset(value: str) -> Iterator[str]:
             yield url
 
 
-def links(elements: Elements, url: str, base: str) -> list[Link]:
+def links(elements: Elements, url: str, base: str, charset: str = "utf-8") -> list[Link]:
     """The http and https links of a page at a canonical URL, in document order, without those to itself.
 
-    `base` is the page's `base_url`. At most MAX_LINKS, with at most MAX_FRAGMENTS fragments.
+    `base` is the page's `base_url`, `charset` the one of its bytes, in which queries are sent. At most
+    MAX_LINKS, with at most MAX_FRAGMENTS fragments.
     """
     directory = _directory(base)
     targets: dict[str, str | None] = {}
@@ -149,23 +153,25 @@ def links(elements: Elements, url: str, base: str) -> list[Link]:
         if as_given in targets:
             target = targets[as_given]
         else:
-            target = targets[as_given] = _target(as_given, url, base, directory)
+            target = targets[as_given] = _target(as_given, url, base, directory, charset)
         if target is None:
             continue
-        rel = (element.get("rel") or "").strip()[:MAX_ANCHOR]
+        rel = (element.attr("rel") or "").strip()[:MAX_ANCHOR]
         anchor = None  # read once, if at all
         if "#" in as_given and kind == "a" and len(fragments) < MAX_FRAGMENTS and _endorses(rel):
             known = fragments.get(as_given)
             if known is None or not known[1]:
-                anchor = _anchor(element, kind)
+                anchor = _anchor(element, kind, elements.has_nested_links)
                 fragments[as_given] = target, anchor
         earlier = found.get((target, kind))
         if earlier is None:
-            found[target, kind] = Link(target, _anchor(element, kind) if anchor is None else anchor, rel, kind)
+            found[target, kind] = Link(
+                target, _anchor(element, kind, elements.has_nested_links) if anchor is None else anchor, rel, kind
+            )
             if len(found) == MAX_LINKS:
                 break
         elif not earlier.anchor or earlier.rel != rel:
-            anchor = earlier.anchor or _anchor(element, kind)
+            anchor = earlier.anchor or _anchor(element, kind, elements.has_nested_links)
             found[target, kind] = _followed_rather(earlier, earlier._replace(rel=rel))._replace(anchor=anchor)
     return _with_fragments(found, fragments) if fragments else list(found.values())
 
@@ -189,7 +195,7 @@ def _with_fragments(found: dict[tuple[str, str], Link], references: dict[str, tu
     return list(found.values())
 
 
-def _target(as_given: str, url: str, base: str, directory: str) -> str | None:
+def _target(as_given: str, url: str, base: str, directory: str, charset: str) -> str | None:
     """The canonical URL of a reference; None if it is unusable or the page itself."""
     if (as_given[0] == "#" and base == url) or len(as_given) > _MAX_REFERENCE:
         return None
@@ -197,7 +203,7 @@ def _target(as_given: str, url: str, base: str, directory: str) -> str | None:
     # A relative path depends only on the directory of the base, so all pages of a directory share cache entries.
     nearest = base if not reference or reference[0] == "?" else directory
     canonical = _remembered if len(reference) <= _REMEMBERED else urls.canonicalize
-    target = canonical(reference, nearest)
+    target = canonical(reference, nearest, charset)
     return None if target == url else target
 
 
@@ -206,16 +212,16 @@ def _followed_rather(earlier: Link, later: Link) -> Link:
     return later if followed(later, False) and not followed(earlier, False) else earlier
 
 
-def _references(elements: Elements) -> Iterator[tuple[Any, str, str]]:
+def _references(elements: Elements) -> Iterator[tuple[Element, str, str]]:
     """Each (element, kind, reference as written) in document order.
 
     The first refresh redirects, as in browsers; further ones are links: without a click, a page leads to one other.
     """
     has_refresh = False
     for tag, element in elements.linking:
-        get = element.get
+        get = element.attr
         if tag == "a":  # nearly all of them
-            if reference := get("href"):
+            if reference := get("href") or _xlink(element):
                 yield element, tag, reference
             continue
         attribute = URL_ATTRIBUTES.get(tag)
@@ -234,9 +240,14 @@ def _references(elements: Elements) -> Iterator[tuple[Any, str, str]]:
                 has_refresh = True
 
 
-def _link_kind(element: Any) -> str:
-    kind = (element.get("type") or "").strip().lower()
-    relations = (element.get("rel") or "").lower().split()
+def _xlink(element: Element) -> str | None:
+    """The reference of a link in SVG that has no `href` (SVG 2, 16.1.3)."""
+    return element.attr("xlink:href") if not is_html(element) else None
+
+
+def _link_kind(element: Element) -> str:
+    kind = (element.attr("type") or "").strip().lower()
+    relations = (element.attr("rel") or "").lower().split()
     if "canonical" in relations:
         return "canonical"
     is_page = not kind or "html" in kind
@@ -255,31 +266,18 @@ def _directory(base: str) -> str:
     return path[: path.rfind("/") + 1] if path.startswith(("http://", "https://")) else base
 
 
-def _anchor(element: Any, kind: str) -> str:
+def _anchor(element: Element, kind: str, is_bounded: bool) -> str:
+    """The text of a link. A page that nests links would have all of them extend to its end: then they are bounded."""
     if kind != "a":
         return _label(element)
-    if not len(element):
-        return collapse(element.text or "")[:MAX_ANCHOR] or _label(element)
-    # Bounded, because a broken page nests its links: the text of each would extend to the end of the page.
-    pieces = list[str]()
-    _add_pieces(element, pieces)
-    text = collapse("".join(pieces[:_MAX_PIECES]))[:MAX_ANCHOR]
+    text = "".join(itertools.islice(element.strings, _MAX_PIECES)) if is_bounded else element.text
+    text = collapse(text[:_MAX_READ])[:MAX_ANCHOR]
     if text:
         return text
-    inside = itertools.islice(element.iter(), _MAX_PIECES)
+    inside = itertools.islice(element.iter_elements(), _MAX_PIECES)
     return next((label for node in inside if node.tag == "img" and (label := _label(node))), _label(element))
 
 
-def _add_pieces(element: Any, pieces: list[str]) -> None:
-    """Add the text of an element in pieces, at least one piece per element, until there are _MAX_PIECES or more."""
-    pieces.append(element.text or "")
-    for child in element:
-        if len(pieces) >= _MAX_PIECES:
-            break
-        _add_pieces(child, pieces)
-        pieces.append(child.tail or "")
-
-
-def _label(element: Any) -> str:
+def _label(element: Element) -> str:
     """The alternative text or title of an image or a link."""
-    return collapse(element.get("alt") or element.get("title") or "")[:MAX_ANCHOR]
+    return collapse(element.attr("alt") or element.attr("title") or "")[:MAX_ANCHOR]

@@ -1,14 +1,13 @@
 """Extracts the metadata of a page: meta tags, title, description, keywords, publication date, canonical URL."""
 
-import email.utils
-import json
-import re
+import itertools
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 from .. import urls
-from .html_tree import Elements
+from .dates import json_ld_dates, parse_date
+from .html_tree import Elements, is_html
 from .main_text import collapse
 
 MAX_FACT = 2_000
@@ -43,14 +42,8 @@ _DATE_NAMES = (
 """Names of meta tags with a publication date, the most reliable first."""
 
 _JSON_LD = "application/ld+json"
-_JSON_DATE = re.compile(r'"datePublished"\s*:\s*("[^"]{1,100}")')
 _PUBLISHED_CLASSES = frozenset({"dt-published", "published", "entry-date"})  # of microformats, and WordPress
 _MAX_TIMES = 1_000  # time elements read per page
-_EARLIEST_YEAR, _LATEST_YEAR = 1900, 2100  # other years are typing errors
-_MAX_DATE = 64
-_SLASHES = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(.*)", re.DOTALL)
-_DAY_FIRST = re.compile(r"(\d{1,2})\.? ([A-Za-z]{3})[a-z]*\.?,? (\d{4})")
-_MONTH_FIRST = re.compile(r"([A-Za-z]{3})[a-z]*\.? (\d{1,2}),? (\d{4})")
 
 
 class Meta(NamedTuple):
@@ -74,7 +67,7 @@ def meta(elements: Elements) -> Meta:
     tags: list[tuple[str, str]] = []
     language = ""
     for element in elements.describing["meta"][:_MAX_TAGS]:
-        get = element.get
+        get = element.attr
         if content := get("content"):
             if name := get("name") or get("property") or get("itemprop"):
                 tags.append((name.strip().lower(), collapse(content)[:MAX_FACT]))
@@ -89,8 +82,7 @@ def title(elements: Elements, tags: Meta) -> str:
     Title elements within SVG images are ignored.
     """
     for element in elements.describing["title"][:_MAX_TITLES]:
-        text = collapse(element.text or "")[:MAX_FACT]
-        if text and next(element.iterancestors("svg"), None) is None:
+        if is_html(element) and (text := collapse(element.text)[:MAX_FACT]):
             return text
     return tags.first(*_TITLES)
 
@@ -115,14 +107,13 @@ def published_at(elements: Elements, tags: Meta) -> datetime | None:
 
 def _stated_dates(elements: Elements, tags: Meta) -> Iterator[str]:
     yield from tags.contents(_DATE_NAMES)
-    for element in elements.describing["script"]:
-        if (element.get("type") or "").strip().lower() == _JSON_LD:
-            for stated in _JSON_DATE.findall(element.text or "")[:1]:
-                yield _unquoted(stated)
+    scripts = elements.describing["script"]
+    is_json_ld = [(script.attr("type") or "").partition(";")[0].strip().lower() == _JSON_LD for script in scripts]
+    yield from json_ld_dates(script.text for script in itertools.compress(scripts, is_json_ld))
     times = set()
     for element in elements.describing["time"][:_MAX_TIMES]:
-        get = element.get
-        when = get("datetime") or element.text or ""
+        get = element.attr
+        when = get("datetime") or element.text
         times.add(when)
         is_publication = get("pubdate") is not None or (get("itemprop") or "").lower() == "datepublished"
         if is_publication or not _PUBLISHED_CLASSES.isdisjoint((get("class") or "").lower().split()):
@@ -131,44 +122,10 @@ def _stated_dates(elements: Elements, tags: Meta) -> Iterator[str]:
         yield from times
 
 
-def _unquoted(string: str) -> str:
-    try:
-        return str(json.loads(string))
-    except ValueError:
-        return ""
-
-
-def parse_date(text: str) -> datetime | None:
-    """The UTC time of a date in ISO 8601, RFC 5322 or English words; a date without zone is in UTC. None if invalid.
-
-    >>> parse_date("March 5, 2024").isoformat()
-    '2024-03-05T00:00:00+00:00'
-    >>> parse_date("Tue, 05 Mar 2024 10:00:00 +0900").isoformat()
-    '2024-03-05T01:00:00+00:00'
-    """
-    text = text.strip()
-    if not text or len(text) > _MAX_DATE:
-        return None
-    if match := _SLASHES.fullmatch(text):
-        text = f"{match[1]}-{match[2]:0>2}-{match[3]:0>2}{match[4]}"
-    elif match := _DAY_FIRST.fullmatch(text):
-        text = f"{match[1]} {match[2]} {match[3]} 00:00"
-    elif match := _MONTH_FIRST.fullmatch(text):
-        text = f"{match[2]} {match[1]} {match[3]} 00:00"
-    for parser in (datetime.fromisoformat, email.utils.parsedate_to_datetime):
-        try:
-            moment = parser(text)
-            if _EARLIEST_YEAR <= moment.year <= _LATEST_YEAR:
-                return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-        except (ValueError, TypeError, IndexError, OverflowError):
-            continue
-    return None
-
-
-def canonical_url(elements: Elements, base: str) -> str | None:
+def canonical_url(elements: Elements, base: str, charset: str = "utf-8") -> str | None:
     """The canonical form of the first usable `<link rel=canonical>`; None if there is none."""
     for element in elements.describing["link"]:
-        is_canonical = "canonical" in (element.get("rel") or "").lower().split()
-        if is_canonical and (url := urls.canonicalize(element.get("href") or "", base)):
+        is_canonical = "canonical" in (element.attr("rel") or "").lower().split()
+        if is_canonical and (url := urls.canonicalize(element.attr("href") or "", base, charset)):
             return url
     return None

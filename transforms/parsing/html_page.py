@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
-from ..duplicates.digest import content_digest, settle
+from ..duplicates.digest import content_digest, of_html, settle
 from ..http import media_types
 from ..http.reply import type_by_name
 from ..sections.element_ids import Ids
@@ -63,19 +63,19 @@ def parse_page(
 def html_page(source: Source) -> Page:
     """The page in an HTML body."""
     text, charset = source.decode(is_markup=True)
-    root, truncated = html_tree.parse(text)
+    root, truncated = html_tree.parse(text, source.media_type)
     elements = html_tree.elements(root)
     base = html_links.base_url(elements, source.url)
     meta = html_metadata.meta(elements)
     directives = source.directives | robots_meta.from_meta(meta.tags, source.robot_name)
-    links = html_links.links(elements, source.url, base)
-    canonical_url = html_metadata.canonical_url(elements, base)
+    links = html_links.links(elements, source.url, base, charset)
+    canonical_url = html_metadata.canonical_url(elements, base, charset)
     published_at = html_metadata.published_at(elements, meta)
     title = html_metadata.title(elements, meta)
-    stated = (root.get("lang") or "", root.get("xml:lang") or "", meta.language, source.language)
+    stated = (root.attr("lang") or "", root.attr("xml:lang") or "", meta.language, source.language)
     traits = spam.traits(root, text)
     found, error = page_rules.tree_values(source.rules, root)
-    ids = Ids(root, is_kept=True) if source.rules.main else None  # of the page, not only of what rules keep
+    ids = Ids(root) if source.rules.main else None  # of the page, not only of what rules keep
     tree = page_rules.main_tree(root, source.rules)  # the last readers of the tree, because they change it
     main = main_text.main_text(tree.root, tree.is_main, ids)
     error = error or tree.error
@@ -97,7 +97,7 @@ def html_page(source: Source) -> Page:
         text=main.text,
         published_at=published_at,
         truncated=truncated,
-        digest=content_digest(title, main.text, source.body, truncated, display_rules),
+        digest=of_html(content_digest(title, main.text, source.body, truncated, display_rules)),
         canonical_url=canonical_url,
         noindex=directives.noindex,
         nofollow=directives.nofollow,

@@ -1,35 +1,42 @@
-"""Parses HTML text into a tree, with bounds on time and memory.
+"""Parses HTML text into the tree that a browser builds of it (https://html.spec.whatwg.org/multipage/parsing.html).
 
-lxml cannot be interrupted, so its input is bounded instead.
+The parser's time is linear in the nodes of the tree, and it nests elements no deeper than browsers do.
 """
 
 import itertools
 import re
-from collections import defaultdict
-from typing import Any, NamedTuple
+from collections import Counter, defaultdict
+from typing import NamedTuple
 
-from lxml import etree
+import turbohtml
+from turbohtml import Element, Namespace, TokenType
 
 MAX_TAGS = 500_000
-"""Maximum number of `<` read per page. A tree takes about 150 bytes for each."""
+"""Maximum number of `<` read per page. A tree takes about 100 bytes for each."""
 
-MAX_ATTRIBUTES = 100
-"""Maximum number of attributes of a tag. A tag with more is read as text, unless the page is small."""
+MAX_NODES = 1_200_000
+"""Maximum number of nodes that a page may have by what its tags repeat. Each takes up to 300 bytes with its text."""
 
-MAX_DEPTH = 2_040
-"""Maximum nesting depth. At 2,047 lxml stops reading without an error."""
-
-# Without huge_tree lxml stops at a depth of 254.
-_PARSER = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, collect_ids=False)
-
-# The time of libxml2 for a tag is quadratic in its attributes: 40,000 take four seconds.
-_OVERLOADED = re.compile(
-    rb"<(?=[A-Za-z][^\s/>]*+(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+)?+)?+){%d})"
-    % (MAX_ATTRIBUTES + 1)
+# A formatting element that is not closed is repeated in each block after it, together with all others that are open
+# (HTML, 13.2.4.3): 30 kB of tags make a million elements. Of equal ones, three are. A start tag of `a` or `nobr` closes
+# the one before. Browsers and the parser nest 512 elements at most.
+_MAX_DEPTH = 512
+_LOOKED_BACK = 600  # elements that are open; what is not found counts as open
+_FORMATTING_NAMES = ["b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u"]
+# The case is not ignored by a flag: without one, a search goes from one "<" to the next.
+_ANY_CASE = ("".join(f"[{letter}{letter.upper()}]" for letter in name) for name in _FORMATTING_NAMES)
+_FORMATTING = re.compile(rf"<((?:{'|'.join(_ANY_CASE)})(?:[\s/][^>]{{,200}})?)>")
+_BARRIER_NAMES = (
+    "applet caption marquee object table td th template select mi mo mn ms mtext annotation-xml foreignobject desc"
+    " title noscript iframe noembed noframes xmp textarea script style"
 )
-_MAX_OVERLOADED = 20  # such tags per page; finding one takes up to 60 ms
-_SMALL = 65_536  # bytes; a single tag of this size takes half a second
+_BARRIERS = frozenset(_BARRIER_NAMES.split())
+"""Elements in which an end tag does not close a formatting element around them."""
 
+
+XHTML = "application/xhtml+xml"
+_VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
+_EMPTY = re.compile(rf"<(?!(?:{_VOID})[\s/])([A-Za-z][\w.-]*)((?:\s[^<>]*)?)/>")
 
 URL_ATTRIBUTES = {
     "a": "href",
@@ -46,62 +53,108 @@ URL_ATTRIBUTES = {
 
 _LINKING = frozenset({*URL_ATTRIBUTES, "source", "meta"})  # source has a srcset, meta a refresh
 _DESCRIBING = frozenset({"base", "link", "meta", "script", "time", "title"})
+_INERT = ("noscript", "template")
 _SOUGHT = tuple(sorted(_LINKING | _DESCRIBING))
 
 
 class Elements(NamedTuple):
     """The elements of a page that say where it leads and what it is, each list in document order."""
 
-    linking: list[tuple[str, Any]]  # (tag, element) of those that may hold a reference
-    describing: defaultdict[str, list[Any]]  # by tag: base, link, meta, script, time, title
+    linking: list[tuple[str, Element]]  # (tag, element) of those that may hold a reference
+    describing: defaultdict[str, list[Element]]  # by tag: base, link, meta, script, time, title
+    has_nested_links: bool
 
 
 class Tree(NamedTuple):
     """A parsed page."""
 
-    root: Any
-    truncated: str  # the bound that was exceeded: "nodes" or "depth"; "" if none
+    root: Element  # html
+    truncated: str  # "nodes" if a bound was exceeded; else ""
 
 
-def parse(text: str) -> Tree:
-    """The tree of an HTML text; an empty `html` element for an empty text."""
-    data = text.encode()  # lxml rejects a str with an encoding declaration, which XHTML has
-    whole = len(data)
-    if whole > MAX_TAGS and data.count(b"<") > MAX_TAGS:
-        data = data[: _nth(b"<", data, MAX_TAGS)]
-    truncated = "nodes" if len(data) < whole else ""
-    if len(data) > _SMALL:
-        data, overloaded = _OVERLOADED.subn(b"&lt;", data, _MAX_OVERLOADED)
-        if overloaded == _MAX_OVERLOADED and (another := _OVERLOADED.search(data)):
-            data, truncated = data[: another.start()], "nodes"
-    try:
-        root = etree.fromstring(data, _PARSER)
-    except etree.ParseError:
-        root = None
+def parse(text: str, media_type: str | None = None) -> Tree:
+    """The tree of an HTML text as of a browser with scripts, whose `noscript` is read nevertheless.
+
+    It has no templates, of which a browser shows only what is a shadow tree. With the media type of XHTML, a tag that
+    ends with a slash is an empty element.
+    """
+    if media_type == XHTML:
+        text = _EMPTY.sub(r"<\1\2></\1>", text)
+    tags, whole = text.count("<"), len(text)
+    if tags * _MAX_DEPTH > MAX_NODES and (most := _most_tags(text, tags)) < tags:
+        text = text[: _nth("<", text, most)]
+    root = turbohtml.parse(text, positions=False, scripting=True, allow_declarative_shadow_roots=False).root
     if root is None:
-        root = etree.Element("html")
-    return Tree(root, "depth" if _depth_at_end(root) >= MAX_DEPTH else truncated)
+        raise ValueError("the parser built no root element")  # it does for any text
+    for element in list(root.iter_elements(_INERT)):
+        if element.tag == "noscript":
+            inside = list(turbohtml.parse_fragment(element.text, positions=False))
+            element.clear()
+            element.extend(inside)
+            continue
+        if element.attr("shadowrootmode"):
+            element.insert_before(*(node for content in element for node in content))
+        element.extract()
+    return Tree(root, "nodes" if len(text) < whole else "")
 
 
-def elements(root: Any) -> Elements:
+def elements(root: Element) -> Elements:
     """The elements that links and metadata are read from, in one walk: a walk for one tag takes nearly as long."""
-    linking, describing = list[tuple[str, Any]](), defaultdict[str, list[Any]](list)
-    for element in root.iter(*_SOUGHT):
+    linking, describing = list[tuple[str, Element]](), defaultdict[str, list[Element]](list)
+    for element in root.iter_elements(_SOUGHT):
         tag = element.tag
         if tag in _LINKING:
             linking.append((tag, element))
         if tag in _DESCRIBING:
             describing[tag].append(element)
-    return Elements(linking, describing)
+    return Elements(linking, describing, root.select_one("a a") is not None)
 
 
-def _nth(part: bytes, data: bytes, number: int) -> int:
-    return next(itertools.islice(re.finditer(part, data), number, None)).start()
+def is_html(element: Element) -> bool:
+    """Whether an element is of HTML, not of SVG or MathML."""
+    return element.namespace is Namespace.HTML
 
 
-def _depth_at_end(root: Any) -> int:
-    depth = 1
-    while len(root):
-        root = root[-1]
-        depth += 1
-    return depth
+def _most_tags(text: str, tags: int) -> int:
+    """How many of its tags to read of a text."""
+    open_ = sum(min(3, count) for count in Counter(_FORMATTING.findall(text)).values())
+    if tags * min(_MAX_DEPTH, 1 + open_) > MAX_NODES:  # if none was closed
+        tags = _tags_of_nodes(text)
+    return min(MAX_TAGS, tags)
+
+
+def _tags_of_nodes(text: str) -> int:
+    """How many tags there are before those that may make more than MAX_NODES nodes; at least, as many as there are."""
+    nodes = tags = 0
+    open_ = list[tuple[str, object]]()  # formatting elements and barriers, from the outermost; a name and attributes
+    formatting = 0  # how many of them are
+    for token in turbohtml.tokenize(text, resolve_references=False):
+        kind, name = token.type, token.tag or ""
+        tags += kind in (TokenType.START_TAG, TokenType.END_TAG)
+        if kind == TokenType.START_TAG and name in _BARRIERS:
+            open_.append((name, None))
+        elif kind == TokenType.START_TAG and name in _FORMATTING_NAMES:
+            entry = name, tuple(token.attrs or ())
+            if open_[-_LOOKED_BACK:].count(entry) < 3:
+                open_.append(entry)
+                formatting += 1
+        elif kind == TokenType.END_TAG and (name in _FORMATTING_NAMES or name in _BARRIERS):
+            for place in range(len(open_) - 1, max(-1, len(open_) - _LOOKED_BACK), -1):
+                if open_[place][0] == name:
+                    formatting -= open_.pop(place)[1] is not None
+                    break
+                if name not in _BARRIERS and open_[place][1] is None:
+                    break
+        elif kind == TokenType.TEXT and "<" in (data := token.data or ""):  # in SVG, these would be tags
+            found = _FORMATTING.findall(data)
+            open_ += ((f"<{each}", ()) for each in found)
+            formatting += len(found)
+        if kind in (TokenType.START_TAG, TokenType.TEXT):
+            nodes += 1 + min(formatting, _MAX_DEPTH)
+        if nodes > MAX_NODES:
+            return tags
+    return max(tags, text.count("<"))
+
+
+def _nth(part: str, text: str, number: int) -> int:
+    return next(itertools.islice(re.finditer(part, text), number, None)).start()

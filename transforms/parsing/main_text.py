@@ -3,13 +3,14 @@
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from typing import NamedTuple
 
-from lxml import etree
+from turbohtml import Axis, Element, Node
+from turbohtml import Text as TextNode
 
-from ..sections.element_ids import SECTIONED, Ids, settle_ids
-from ..sections.section import MAX_SECTIONS, TERM_LEVEL, Section, heading_length, usable_id
+from ..sections.element_ids import SECTIONED, Ids, settled_ids
+from ..sections.section import MAX_SECTIONS, TERM_LEVEL, Section, heading_length
 
 MAX_TEXT = 2_000_000
 """Maximum number of characters kept of a page's text. A long novel has 1,500,000."""
@@ -18,8 +19,13 @@ MAX_HEADINGS = 500
 MAX_HEADING = 500
 """Maximum number of headings kept per page, and of characters per heading."""
 
-_INVISIBLE = "head title script style template noscript"
-_SURROUNDINGS = "nav footer aside dialog button select datalist"
+INVISIBLE = (
+    "head, title, script, style, noscript, template, iframe, textarea, noframes, noembed, audio, canvas, video"
+    ", annotation, annotation-xml"
+)
+"""A selector of elements whose text a browser does not show, or only as a value that users change."""
+
+_SURROUNDINGS = "nav, footer, aside, dialog, button, select, datalist"
 _SURROUNDING_ROLES = frozenset({"navigation", "banner", "contentinfo", "complementary", "search", "dialog"})
 _SURROUNDING_NAMES = (
     "nav navbar navigation navheader navfooter topbar toolbar menu menubar breadcrumb breadcrumbs pager pagination"
@@ -28,82 +34,39 @@ _SURROUNDING_NAMES = (
 )
 _NAMED = re.compile(rf"(?:^|[\s_-])(?:{'|'.join(_SURROUNDING_NAMES.split())})(?=\s|$)", re.IGNORECASE)
 _LONGEST_NAME = 500  # characters; a longer class or id is ignored
-_NAMED_TAGS = frozenset({"div", "section", "ul", "ol", "dl", "p", "table", "td", "form"})
+_NAMED_TAGS = ("div", "section", "ul", "ol", "dl", "p", "table", "td", "form")
 _CORES = ("main", "article", "h1")  # elements that are, or begin, the main content
 _MAX_CORES = 10
+_MAX_ASIDES, _MAX_ASIDE_LINKS = 100, 100  # that are looked at
+_NEAR = 3  # siblings of a formula that are looked at
+_CONTENT = "main, article, [role=main]"
+_INTRODUCED = "section, article, main"  # of which a header is no banner (HTML AAM, header)
 _SHORT = 60  # characters
 SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
 
-_HEADINGS = "h1 h2 h3 h4 h5 h6"
-_BLOCKS = (
-    "address article blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption"
-    " figure footer form header hr legend li main menu nav ol optgroup option p search section summary"
+_MARKED = "[data-nosnippet], [hidden], [role], math, [style*=display]"
+_SHOWN_AS_BLOCK = re.compile(r"display\s*:\s*(?:block|flex|grid|table|list-item)", re.IGNORECASE)
+
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_BLOCK_NAMES = (
+    "address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption"
+    " figure footer form header hr legend li main menu nav ol optgroup option p pre search section summary"
     " table tbody td tfoot th thead tr ul"
 )
+BLOCKS = HEADINGS | frozenset(_BLOCK_NAMES.split())
+"""Names of elements that begin and end a line of the text."""
 
-INVISIBLE, SURROUNDINGS, HEADINGS, BLOCKS = (
-    tuple(names.split()) for names in (_INVISIBLE, _SURROUNDINGS, _HEADINGS, _BLOCKS)
-)
-"""Names of elements: without text, boilerplate, headings, others that begin and end a line of the text."""
+_BLOCK_TAGS = tuple(sorted(BLOCKS))
+_HEADING_TAGS = tuple(sorted(HEADINGS))
 
 CODE = "\t"
 """The first character of a line of preformatted text (`pre`); its indentation follows."""
 
 _MAX_INDENTATION = 32  # spaces
 
-# The stylesheets write these between blocks, at the start of a `pre` and for each `br` in it, and before the level, the
-# id and the text of a section. str.split treats all as white space, so that none remains in the text, even if the page
-# contains them.
-_BLOCK = "\u2029"
-_LINE = "\u1680"
-_SECTION = "\u2028"
-_BEGIN = re.compile(f"{_SECTION}([1-9]){_SECTION}([^{_SECTION}]*){_SECTION}(.*)", re.DOTALL)
-
-_XSLT = """
-<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
-  <xsl:output method="text"/>
-  <xsl:template match="{blocks}">{block}<xsl:apply-templates/>{block}</xsl:template>
-  <xsl:template match="{headings}">
-    <xsl:value-of select="concat('{block}{section}', substring(local-name(), 2), '{section}', @id, '{section}')"/>
-    <xsl:apply-templates mode="heading"/>
-    <xsl:text>{block}</xsl:text>
-  </xsl:template>
-  <xsl:template match="{invisible}" mode="heading" priority="1"/>
-  <xsl:template match="dt">
-    <xsl:text>{block}</xsl:text>
-    <xsl:if test="@id">
-      <xsl:value-of select="concat('{section}', {term} + count(../parent::dd), '{section}', @id, '{section}')"/>
-    </xsl:if>
-    <xsl:apply-templates/>
-    <xsl:text>{block}</xsl:text>
-  </xsl:template>
-  <xsl:template match="dl">
-    <xsl:text>{block}</xsl:text>
-    <xsl:apply-templates/>
-    <xsl:text>{block}</xsl:text>
-    <xsl:if test="dt/@id">
-      <xsl:value-of select="concat('{section}', {term} + count(parent::dd), '{section}{section}{block}')"/>
-    </xsl:if>
-  </xsl:template>
-  <xsl:template match="{dropped}" priority="1"/>
-  <xsl:template match="pre">{block}{line}<xsl:apply-templates mode="lines"/>{block}</xsl:template>
-  <xsl:template match="{dropped}" mode="lines" priority="1"/>
-  <xsl:template match="br" mode="lines">{line}</xsl:template>
-  {more}
-</xsl:stylesheet>
-"""
-# A header element may hold the title of the page as well as the banner of the site.
-_HEADER = '<xsl:template match="header" priority="1"><xsl:apply-templates select=".//h1"/></xsl:template>'
-
-
-# Mark the text of elements with `data-nosnippet`. Noncharacters: a page that contains them loses them.
+# Put around the text of elements with `data-nosnippet`. Noncharacters: a page that contains them loses them.
 _HIDE, _SHOW = _HIDE_SHOW = "\ufdd0\ufdd1"
 _MARKS = re.compile(f"[{_HIDE}{_SHOW}]")
-
-# One by one: for a union, libxml2 numbers all elements of the page, so as to sort what it has found.
-_NOSNIPPET, _HIDDEN, _ROLES = (
-    etree.XPath(f"descendant-or-self::*/@{name}") for name in ("data-nosnippet", "hidden", "role")
-)
 
 
 class Text(NamedTuple):
@@ -119,15 +82,18 @@ class Text(NamedTuple):
     sections: list[Section]
 
 
-class _Lines(NamedTuple):
+class Lines(NamedTuple):
     """The lines of a text, and the numbers of those that begin with a heading or a section."""
 
     lines: list[str]
     headings: list[tuple[int, str]]
     begins: list[tuple[int, int, str]]  # of sections, with level and id; a term without id ends a list
+    sources: list[list[Node]]  # of each line, the nodes that have its text; all lines of a `pre` have that alone
+    dropped: Collection[Node] = ()  # what was left out
+    is_whole: bool = True  # of headers, not only headings were read
 
 
-def main_text(root: Any, is_main: bool = False, ids: Ids | None = None) -> Text:
+def main_text(root: Element, is_main: bool = False, ids: Ids | None = None) -> Text:
     """The main text of a page; its whole text if the main text is empty, or with `is_main`.
 
     `ids` are those of the page if the tree has only a part of it.
@@ -135,18 +101,9 @@ def main_text(root: Any, is_main: bool = False, ids: Ids | None = None) -> Text:
     Boilerplate is recognized by its element, its role, or the last word of a class or id (`navbar`, `site-footer`),
     unless it contains a core element: such a name may apply to the whole layout. The lines before the first heading
     are boilerplate too if they are short, hold no sentence, and are at most half of the text. benchmarks/main_text.py
-    compares this with article extractors. Changes the tree: elements that are left out are renamed.
+    compares this with article extractors. Changes the tree: what no browser shows is removed.
     """
-    for attribute in _NOSNIPPET(root):
-        _mark(attribute.getparent())
-    # Patterns in the stylesheet would test each role on each element: five times slower.
-    surroundings = (role for role in _ROLES(root) if role.strip().lower() in _SURROUNDING_ROLES)
-    for attribute in itertools.chain(_HIDDEN(root), surroundings):
-        attribute.getparent().tag = "nav"
-    settle_ids(root.iter(*SECTIONED), ids or Ids(root))
-    found = _Lines([], [], []) if is_main else _recognised(root)
-    if not found.lines:
-        found = _read(_WHOLE, root)
+    found = next((lines for lines in readings(root, is_main, ids) if lines.lines), Lines([], [], [], []))
     marked = "\n".join(found.lines)
     text, nosnippet = _unmarked(marked)
     names = [without_marks(heading)[:MAX_HEADING] for _, heading in found.headings[:MAX_HEADINGS]]
@@ -154,13 +111,69 @@ def main_text(root: Any, is_main: bool = False, ids: Ids | None = None) -> Text:
     return Text(text[:MAX_TEXT], names, len(text) > MAX_TEXT, nosnippet, list(_sections(found.begins, lines)))
 
 
-def _recognised(root: Any) -> _Lines:
-    """The lines of the main text."""
-    around_cores = _around(itertools.islice(root.iter(*_CORES), _MAX_CORES))
-    for element in list(filter(_is_named, root.iter(*_NAMED_TAGS))):
-        if element not in around_cores:
-            element.tag = "nav"
-    return _without_banner(_read(_MAIN, root))
+def readings(root: Element, is_main: bool = False, ids: Ids | None = None) -> Iterator[Lines]:
+    """The lines of the main text, unless `is_main`, and of the whole text; see `main_text`.
+
+    They have marks around what is in `data-nosnippet`.
+    """
+    settled = settled_ids(root.iter_elements(SECTIONED), ids or Ids(root))
+    root.remove(INVISIBLE)
+    hidden, twins, as_blocks = set[Element](), set[Element](), set[Element]()
+    nosnippet = []
+    for element in root.select(_MARKED):
+        attr = element.attr
+        if attr("data-nosnippet") is not None:
+            nosnippet.append(element)
+        role = (attr("role") or "").strip().lower()
+        if role in _SURROUNDING_ROLES or _is_hidden(attr("hidden"), role):
+            hidden.add(element)
+        if is_shown_as_block(element):
+            as_blocks.add(element)
+        if element.tag == "math":
+            twins.update(_twins(element))
+    _mark(root, nosnippet)
+    if not is_main:
+        dropped = twins | hidden.union(_surroundings(root))
+        yield _without_banner(_read(root, dropped, as_blocks, settled, False))
+    yield _read(root, twins, as_blocks, settled, True)
+
+
+def _is_hidden(hidden: str | None, role: str) -> bool:
+    """Whether an element is hidden from readers for good: neither until they search nor as a panel of tabs."""
+    return hidden is not None and role != "tabpanel" and hidden.strip().lower() != "until-found"
+
+
+def _twins(math: Element) -> Iterator[Element]:
+    """What is beside a formula in MathML, or beside what holds only that, and shows the same but for its readers."""
+    holder = math.parent
+    for element in (math, *([holder] if isinstance(holder, Element) else [])):
+        after, before = (itertools.islice(way, _NEAR) for way in (element.next_siblings, element.previous_siblings))
+        for beside in itertools.chain(after, before):
+            if isinstance(beside, Element) and beside.attr("aria-hidden") == "true":
+                yield beside
+
+
+def _surroundings(root: Element) -> Iterator[Element]:
+    """The elements that are boilerplate by what they are or are called."""
+    asides = 0
+    for element in root.select(_SURROUNDINGS):
+        if element.tag == "aside":
+            asides += 1
+            if asides <= _MAX_ASIDES and _is_call_out(element):
+                continue
+        yield element
+    around_cores = _around(itertools.islice(root.iter_elements(_CORES), _MAX_CORES))
+    for element in root.iter_elements(_NAMED_TAGS):
+        if _is_named(element) and element not in around_cores:
+            yield element
+
+
+def _is_call_out(aside: Element) -> bool:
+    """Whether an `aside` is a part of the text around it, such as a note: it is in it, and mostly not of links."""
+    if _is_named(aside) or aside.closest(_CONTENT) is None:
+        return False
+    links = itertools.islice(aside.iter_elements("a"), _MAX_ASIDE_LINKS)
+    return 2 * sum(len(link.text) for link in links) < len(aside.text)
 
 
 def _sections(begins: Sequence[tuple[int, int, str]], lines: Sequence[str]) -> Iterator[Section]:
@@ -174,18 +187,19 @@ def _sections(begins: Sequence[tuple[int, int, str]], lines: Sequence[str]) -> I
         yield Section(offset, 0 if is_end else min(heading_length(lines[line]), MAX_TEXT - offset), level, id_)
 
 
-def _mark(element: Any) -> None:
-    """Put marks around the text of an element, which stay in the output of the stylesheets."""
-    for marked in (element, *(element.iter("h1") if element.tag == "header" else ())):  # a header's h1 is read alone
-        for part in marked.iter():  # without marks that the page contains: they would end the passage
-            part.text = _MARKS.sub("", part.text or "")
-            if part is not marked:
-                part.tail = _MARKS.sub("", part.tail or "")
-        marked.text = _HIDE + (marked.text or "")
-        if len(marked):
-            marked[-1].tail = (marked[-1].tail or "") + _SHOW
-        else:
-            marked.text += _SHOW
+def _mark(root: Element, elements: Sequence[Element]) -> None:
+    """Put marks around the text of elements."""
+    if not elements:
+        return
+    for node in root.descendants:  # without marks that the page contains: they would end the passage
+        if isinstance(node, TextNode) and _MARKS.search(data := node.data):
+            node.data = _MARKS.sub("", data)
+    for element in elements:  # of a header, headings are read alone
+        parent = element.parent if element.tag == "header" else None
+        is_outermost = parent is not None and parent.closest("header[data-nosnippet]") is None
+        for marked in (element, *(list(element.iter_elements(_HEADING_TAGS)) if is_outermost else ())):
+            marked.insert(0, TextNode(_HIDE))
+            marked.append(TextNode(_SHOW))
 
 
 def _unmarked(text: str) -> tuple[str, list[int]]:
@@ -211,6 +225,11 @@ def collapse(text: str) -> str:
     return " ".join(text.split())
 
 
+def is_shown_as_block(element: Element) -> bool:
+    """Whether the style of an element makes it a block."""
+    return _SHOWN_AS_BLOCK.search(element.attr("style") or "") is not None
+
+
 def line_of(text: str) -> str:
     """A line of the main text: white space collapsed, without the permalink that Sphinx appends to headings."""
     return collapse(text).rstrip(" ¶")
@@ -221,19 +240,19 @@ def without_marks(text: str) -> str:
     return _MARKS.sub("", text) if _HIDE in text or _SHOW in text else text
 
 
-def _around(cores: Iterable[Any]) -> set[Any]:
+def _around(cores: Iterable[Element]) -> Set[Node]:
     """All ancestors of the elements."""
-    found: set[Any] = set()
+    found = set[Node]()
     for core in cores:
-        for ancestor in core.iterancestors():
+        for ancestor in core.ancestors:
             if ancestor in found:
                 break
             found.add(ancestor)
     return found
 
 
-def _is_named(element: Any) -> bool:
-    classes, identifier = element.get("class"), element.get("id")
+def _is_named(element: Element) -> bool:
+    classes, identifier = element.attr("class"), element.attr("id")
     if classes and len(classes) <= _LONGEST_NAME and _is_surrounding(classes):
         return True
     if not identifier or len(identifier) > _LONGEST_NAME or not _is_surrounding(identifier):
@@ -246,8 +265,8 @@ def _is_surrounding(name: str) -> bool:
     return _NAMED.search(name) is not None
 
 
-def _without_banner(found: _Lines) -> _Lines:
-    lines, headings, begins = found
+def _without_banner(found: Lines) -> Lines:
+    lines, headings, begins, sources, *_ = found
     banner = lines[: headings[0][0]] if headings else []
     is_small = 2 * sum(map(len, banner)) <= sum(map(len, lines))
     has_prose = any(len(line) > _SHORT or line.endswith(SENTENCE_ENDS) for line in banner)
@@ -255,66 +274,159 @@ def _without_banner(found: _Lines) -> _Lines:
         return found
     removed = len(banner)
     kept = [(line - removed, level, id_) for line, level, id_ in begins if line >= removed]
-    return _Lines(lines[removed:], [(line - removed, heading) for line, heading in headings], kept)
+    moved = [(line - removed, heading) for line, heading in headings]
+    dropped = [*found.dropped, *itertools.chain.from_iterable(sources[:removed])]
+    return Lines(lines[removed:], moved, kept, sources[removed:], dropped, found.is_whole)
 
 
-def _stylesheet(dropped: list[str], more: str) -> etree.XSLT:
-    return etree.XSLT(
-        etree.XML(
-            _XSLT.format(
-                blocks="|".join(_BLOCKS.split()),
-                headings="|".join(_HEADINGS.split()),
-                invisible="|".join(_INVISIBLE.split()),
-                dropped="|".join(dropped),
-                block=_BLOCK,
-                line=_LINE,
-                section=_SECTION,
-                term=TERM_LEVEL,
-                more=more,
-            )
-        )
-    )
+def _read(
+    root: Element, dropped: Collection[Element], as_blocks: Collection[Element], ids: dict[Element, str], whole: bool
+) -> Lines:
+    """The lines of a tree without the elements that are dropped; of headers only headings, unless `whole`.
 
-
-# A stylesheet walks the tree in C: four times faster than Python.
-_WHOLE = _stylesheet(_INVISIBLE.split(), "")
-_MAIN = _stylesheet([*_INVISIBLE.split(), *_SURROUNDINGS.split()], _HEADER)
-
-
-def _blocks(text: str) -> Iterator[tuple[str, bool]]:
-    """The blocks that are not blank, in lines if they are of `pre`, each with whether it is such a line."""
-    for block in itertools.filterfalse(str.isspace, filter(None, text.split(_BLOCK))):
-        if block[0] == _LINE:
-            for line in block[1:].replace("\n", _LINE).split(_LINE):
-                yield line, True
+    What has no block in it is read in one piece, by the parser. Without recursion: elements nest in hundreds.
+    """
+    reader = _Reader(ids, Lines([], [], [], [], dropped, whole))
+    inner = _with_blocks(itertools.chain(root.iter_elements(_BLOCK_TAGS), dropped, as_blocks))
+    pieces: list[Node] = []
+    stack: list[tuple[Iterator[Node], Element | None]] = []
+    children, ending = iter(root), None  # what is read now, and the block that ends with it
+    while True:
+        for node in children:
+            if isinstance(node, TextNode):
+                if pieces or not node.data.isspace():
+                    pieces.append(node)
+                continue
+            if not isinstance(node, Element) or node in dropped:
+                continue
+            tag = node.tag
+            if tag not in BLOCKS and node not in as_blocks:
+                if node not in inner:
+                    pieces.append(node)
+                    continue
+                stack.append((children, ending))
+                children, ending = iter(node.children), None
+                break
+            if pieces:
+                reader.add("".join([piece.text for piece in pieces]), pieces)
+                pieces = []
+            if tag in HEADINGS:
+                reader.heading(node)
+            elif tag == "pre":
+                reader.code(node, code_text(node, dropped, as_blocks) if node in inner else node.text)
+            elif tag == "header" and not whole:
+                names = HEADINGS if node.closest(_INTRODUCED) else ("h1",)
+                for heading in node.iter_elements(names):
+                    reader.heading(heading)
+            else:
+                if tag == "dt" and node in ids:
+                    reader.begin(TERM_LEVEL + _is_in_dd(node.parent), ids[node])
+                if node in inner:
+                    stack.append((children, ending))
+                    children, ending = iter(node.children), node
+                    break
+                reader.add(node.text, [node])
         else:
-            yield block, False
+            if ending is not None:
+                if pieces:
+                    reader.add("".join([piece.text for piece in pieces]), pieces)
+                    pieces = []
+                if ending.tag == "dl" and any(child in ids for child in ending.find_all("dt", axis=Axis.CHILDREN)):
+                    reader.begin(TERM_LEVEL + _is_in_dd(ending), "")
+            if not stack:
+                break
+            children, ending = stack.pop()
+    if pieces:
+        reader.add("".join([piece.text for piece in pieces]), pieces)
+    return reader.found()
+
+
+def _with_blocks(blocks: Iterable[Element]) -> Set[Node]:
+    """All ancestors of elements."""
+    found = set[Node]()
+    for block in blocks:
+        parent: Node | None = block.parent
+        while parent is not None and parent not in found:
+            found.add(parent)
+            parent = parent.parent
+    return found
+
+
+def _is_in_dd(element: Node | None) -> bool:
+    """Whether a list of terms is directly in the text of a term."""
+    parent = element.parent if element is not None else None
+    return isinstance(parent, Element) and parent.tag == "dd"
+
+
+def code_text(pre: Element, dropped: Collection[Element] = (), as_blocks: Collection[Element] = ()) -> str:
+    """The text of a `pre`, with a line for each block in it."""
+    parts, stack = list[str](), list[tuple[Iterator[Node], bool]]()
+    children, is_block = iter(pre), False
+    while True:
+        for node in children:
+            if isinstance(node, TextNode):
+                parts.append(node.data)
+            elif isinstance(node, Element) and node not in dropped:
+                stack.append((children, is_block))
+                children, is_block = iter(node), node.tag in BLOCKS or node in as_blocks
+                parts.append("\n" if is_block else "")
+                break
+        else:
+            if is_block:
+                parts.append("\n")
+            if not stack:
+                return "".join(parts)
+            children, is_block = stack.pop()
+
+
+class _Reader:
+    """Collects lines."""
+
+    def __init__(self, ids: dict[Element, str], found: Lines) -> None:
+        self._ids, self._found = ids, found
+        self._marks = ""  # around lines that are empty without them: these belong to the next line
+        self._waiting: tuple[int, str] | None = None  # a section that begins with the next line
+
+    def found(self) -> Lines:
+        if self._found.lines:
+            self._found.lines[-1] += self._marks
+        return self._found
+
+    def begin(self, level: int, id_: str) -> None:
+        """Begin a section, with the next line that there is."""
+        self._waiting = level, id_
+
+    def heading(self, element: Element) -> None:
+        line = line_of(element.text)
+        if line and without_marks(line):
+            self._waiting = int(element.tag[1]), self._ids.get(element, "")
+            self._found.headings.append((len(self._found.lines), line))
+        self.add(line, [element])
+
+    def code(self, pre: Element, text: str) -> None:
+        for line in text.split("\n"):
+            if line and not line.isspace():
+                self.add(line, [pre], CODE + _indentation(line))
+
+    def add(self, text: str, nodes: list[Node], start: str = "") -> None:
+        """Add a line, which begins with `start`. It is called for each line, so that it calls little itself."""
+        line = " ".join(text.split())
+        if line[-1:] == "¶":
+            line = line.rstrip(" ¶")
+        if not line:
+            return
+        if line[-1] in _HIDE_SHOW and not without_marks(line):
+            self._marks += line
+            return
+        found = self._found
+        if self._waiting:
+            found.begins.append((len(found.lines), *self._waiting))
+            self._waiting = None
+        found.lines.append(f"{start}{self._marks}{line}" if start or self._marks else line)
+        self._marks = ""
+        found.sources.append(nodes)
 
 
 def _indentation(line: str) -> str:
     line = without_marks(line).expandtabs()
     return " " * min(len(line) - len(line.lstrip()), _MAX_INDENTATION)
-
-
-def _read(stylesheet: etree.XSLT, root: Any) -> _Lines:
-    found = _Lines([], [], [])
-    lines, headings, begins = found
-    marks, waiting = "", None  # what ends a list begins with the next line; a term may have its text in blocks
-    for block, is_code in _blocks(str(stylesheet(root))):
-        begin = _BEGIN.match(block) if block[:1] == _SECTION and not is_code else None
-        line, level = line_of(begin[3] if begin else block), int(begin[1]) if begin else 0
-        if begin and (level >= TERM_LEVEL or without_marks(line)):
-            waiting = (level, usable_id(begin[2]))  # a page may have what looks like the stylesheet's
-        if not line or (line[-1] in _HIDE_SHOW and not without_marks(line)):
-            marks += line  # around blocks: the marks belong to the next line
-            continue
-        if waiting:
-            if 0 < level < TERM_LEVEL:
-                headings.append((len(lines), line))
-            begins.append((len(lines), *waiting))
-            waiting = None
-        lines.append(f"{CODE}{_indentation(block)}{marks}{line}" if is_code else marks + line)
-        marks = ""
-    if lines:
-        lines[-1] += marks
-    return found

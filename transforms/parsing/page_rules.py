@@ -3,10 +3,11 @@
 import functools
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from lxml import etree
+from turbohtml import Element, XPathString
 
+from ..selectors import select as selectors
 from ..selectors.select import Bounded, Budget, Paths, compile_css, compile_xpath, require_size, select
 from ..settings import Extract, MainText
 from .html_metadata import MAX_FACT
@@ -100,14 +101,14 @@ def url_values(rules: PageRules, url: str) -> list[Found]:
     return [each for each in found if each.values]
 
 
-def tree_values(rules: PageRules, root: Any) -> tuple[list[Found], str]:
+def tree_values(rules: PageRules, root: Element) -> tuple[list[Found], str]:
     """What rules find in the tree of a page, and the bound that ended this; "" if none did."""
     if not any(rule.paths for rule in rules.fields):
         return [], ""
     found = []
     try:
         require_size(root)
-        budget, has_hidden = Budget(), _HAS_HIDDEN(root)
+        budget, has_hidden = Budget(), root.select_one("[data-nosnippet]") is not None
         for rule in rules.fields:
             nodes = select(root, rule.paths, budget) if rule.paths else []
             values = _values(_text(node) for node in nodes if not (has_hidden and _is_hidden(node)))
@@ -128,12 +129,12 @@ def facts(found: Iterable[Found], error: str = "") -> dict[str, str]:
 class MainTree(NamedTuple):
     """The tree that the main text is read of."""
 
-    root: Any
+    root: Element
     is_main: bool  # all of it is main text
     error: str = ""  # the bound that was exceeded; "" if none
 
 
-def main_tree(root: Any, rules: PageRules) -> MainTree:
+def main_tree(root: Element, rules: PageRules) -> MainTree:
     """The tree with the main text by the first rule; changes the tree.
 
     It is the tree as it is if there is no rule, or it takes too long. If nothing is kept, only `drop` applies.
@@ -147,27 +148,26 @@ def main_tree(root: Any, rules: PageRules) -> MainTree:
         except Bounded as error:
             return MainTree(root, False, str(error))
         for element in dropped:
-            element.tag = "template"  # which no text is read of
+            element.extract()
         if kept:
             return MainTree(_moved(kept), True)
     return MainTree(root, False)
 
 
-def _together(root: Any, selectors: Iterable[Paths], budget: Budget) -> list[Any]:
+def _together(root: Element, selectors: Iterable[Paths], budget: Budget) -> list[Element]:
     """The elements that selectors find, in the order of the page."""
     paths = tuple(path for selector in selectors for path in selector)
-    return select(root, paths, budget) if paths else []
+    return [node for node in select(root, paths, budget) if isinstance(node, Element)] if paths else []
 
 
-def _moved(kept: Sequence[Any]) -> Any:
+def _moved(kept: Sequence[Element]) -> Element:
     """A page of elements that are kept, each once, in the order of the page."""
-    root = etree.Element("html")
-    body = etree.SubElement(root, "body")
-    inside = set[Any]()
+    root, body = Element("html"), Element("body")
+    root.append(body)
+    inside = set[Element]()
     for element in kept:
         if element not in inside:
-            inside.update(element.iter())
-            element.tail = None
+            inside.update(element.iter_elements(include_self=True))
             body.append(element)
     return root
 
@@ -183,26 +183,21 @@ def _values(texts: Iterable[str]) -> list[str]:
     return list(values)
 
 
-_HAS_HIDDEN = etree.XPath("boolean(/descendant::*/@data-nosnippet)")
-
-
-def _is_hidden(node: Any) -> bool:
+def _is_hidden(node: selectors.Found) -> bool:
     """Whether a node is, or may be, within `data-nosnippet`, of which results show nothing.
 
     A computed string is of no element.
     """
-    element = node.getparent() if isinstance(node, str) and hasattr(node, "getparent") else node
-    if element is None or isinstance(element, str):
-        return True
-    return any("data-nosnippet" in each.attrib for each in (element, *element.iterancestors()))
+    element = node.getparent() if isinstance(node, XPathString) else node
+    return not isinstance(element, Element) or element.closest("[data-nosnippet]") is not None
 
 
-def _text(node: Any) -> str:
+def _text(node: selectors.Found) -> str:
     """A string as it is, or the text of an element."""
     if isinstance(node, str):
         return node
     parts, length = [], 0
-    for part in node.itertext():
+    for part in node.strings:
         parts.append(part)
         length += len(part)
         if length > _MAX_READ:

@@ -5,7 +5,9 @@ A page is parsed a second time, because few crawls want its requisites, and no o
 
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from turbohtml import Element
 
 from .. import urls
 from ..http import media_types
@@ -32,10 +34,11 @@ class Requisite(NamedTuple):
 
 def of_page(body: bytes, url: str, content_type: str | None) -> list[Requisite]:
     """The requisites of an HTML page at a canonical URL, each once: stylesheets first, then in document order."""
-    text, _ = charsets.decode(body[:MAX_MARKUP], media_types.parse(content_type)[1], True)
-    root = html_tree.parse(text).root
+    media_type, declared = media_types.parse(content_type)
+    text, charset = charsets.decode(body[:MAX_MARKUP], declared, True)
+    root = html_tree.parse(text, media_type).root
     base = html_links.base_url(html_tree.elements(root), url)
-    return sorted(_requisites(_of_elements(root), url, base), key=lambda found: not found.is_stylesheet)
+    return sorted(_requisites(_of_elements(root), url, base, charset), key=lambda found: not found.is_stylesheet)
 
 
 def of_stylesheet(body: bytes, url: str, content_type: str | None) -> list[Requisite]:
@@ -47,21 +50,21 @@ def of_stylesheet(body: bytes, url: str, content_type: str | None) -> list[Requi
     return _requisites(_of_css(text), url, url)
 
 
-def _requisites(references: Iterable[tuple[str, bool]], url: str, base: str) -> list[Requisite]:
+def _requisites(references: Iterable[tuple[str, bool]], url: str, base: str, charset: str = "utf-8") -> list[Requisite]:
     """The http and https URLs of references, each once, without that of the document itself."""
     found: dict[str, bool] = {}
     for reference, is_stylesheet in itertools.islice(references, _MAX_REFERENCES):
         if len(reference) <= _MAX_REFERENCE and not reference.startswith("#"):
-            target = urls.canonicalize(reference, base)
+            target = urls.canonicalize(reference, base, charset)
             if target and target != url:
                 found[target] = found.get(target, False) or is_stylesheet
     return [Requisite(*item) for item in found.items()]
 
 
-def _of_elements(root: Any) -> Iterator[tuple[str, bool]]:
+def _of_elements(root: Element) -> Iterator[tuple[str, bool]]:
     """(reference as written, whether to a stylesheet) in document order."""
-    for element in root.iter():
-        get, tag = element.get, element.tag
+    for element in root.iter_elements():
+        get, tag = element.attr, element.tag
         if tag == "link":
             relations = set((get("rel") or "").lower().split())
             if relations & _RELATIONS:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..rights import usage
 from ..rights.usage import Usage
-from .html_metadata import parse_date
+from .dates import parse_date
 
 
 class Directives(NamedTuple):

@@ -40,7 +40,7 @@ class Page:
     headings: list[str] = dataclasses.field(default_factory=list)
     text: str  # the main text; blocks on lines of their own
     published_at: datetime | None = None  # UTC
-    truncated: str = ""  # the bound that was exceeded: bytes, nodes, depth, text or links
+    truncated: str = ""  # the bound that was exceeded: bytes, nodes, text or links
     digest: bytes  # 16 bytes, equal for equal content
     canonical_url: str | None = None  # declared by the page
     noindex: bool

@@ -10,9 +10,9 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from lxml import etree
+from turbohtml import Element
 
 from .. import urls
 from ..indexing.analysis import STOP_WORDS
@@ -69,7 +69,6 @@ _HIDES = (
 _HIDING = re.compile(_HIDES, re.IGNORECASE)
 _STYLE = re.compile(r"style=(?=([\"'][^<>\"']*+.?))", re.DOTALL)
 _MAY_HIDE = re.compile(rf"[\"'][^<>\"']{{,300}}?(?i:{_HIDES})")
-_STYLES = etree.XPath("//@style")
 _MOST_HIDDEN = 20  # blocks read per page
 _SOURCE_LOOKED_AT = 50_000
 _LEADING_AWAY = re.compile(r"location(?:(?:\.href)?\s*=\s*|\.(?:replace|assign)\(\s*)[\"']https?://")
@@ -96,12 +95,12 @@ _ONLY_NOT_FOUND = re.compile(
 _BETWEEN = re.compile(r"\s+[|·•–—-]+\s+|\s*::\s*")
 
 
-def traits(root: Any, source: str) -> Traits:
-    """The traits of a parsed page (lxml) and its source."""
+def traits(root: Element, source: str) -> Traits:
+    """The traits of a parsed page and its source."""
     hidden = [0]
     if any(map(_MAY_HIDE.match, set(_STYLE.findall(source)))):  # a cheap test before the walk over all elements
-        hiding = (style.getparent() for style in _STYLES(root) if _HIDING.search(style))
-        hidden += [len("".join(block.itertext()).split()) for block in itertools.islice(hiding, _MOST_HIDDEN)]
+        hiding = (block for block in root.select("[style]") if _HIDING.search(block.attr("style") or ""))
+        hidden += [len(block.text.split()) for block in itertools.islice(hiding, _MOST_HIDDEN)]
     leads_away = _LEADING_AWAY.search(source[:_SOURCE_LOOKED_AT]) is not None
     return Traits(max(hidden), leads_away)
 

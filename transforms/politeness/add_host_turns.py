@@ -1,60 +1,73 @@
 """Adds the turns of a round to the rows of its hosts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import apache_beam as beam
 import pyarrow as pa
 from apache_beam.pvalue import TaggedOutput
 
-from ..exchange.functions import Output, Partition, Side, StageFn, WriteFn
-from ..exchange.summaries import Found, found
+from ..exchange.partitions import Partition, tagged
+from ..exchange.semi_join import CollectHosts
 from ..exchange.writers import write_rows
-from ..tables.batches import by_host
+from ..tables.batches import Batch, by_host, from_ipc
 from ..tables.key_scan import Wanted, matching_rows
 from ..tables.schemas import HOSTS, HostRow
-from ..tables.table_files import read_table
+from ..tables.table_files import TableFile, read_table
 from .host_stats import add_turn, age_key, newest_row
 
 
-class TurnsFn(StageFn):
-    """Takes the path of a file of host_turns."""
-
-    turns = Output(HOSTS)  # by shard of the host
-    hosts = Output(set[str])
-
+class _ReadTurnsFn(beam.DoFn):
     def __init__(self, root: str, shards: int) -> None:
         self._root, self._shards = root, shards
 
-    def process(self, path: str) -> Iterator[TaggedOutput]:
+    def process(self, path: str) -> "Iterator[Batch | TaggedOutput]":
         turns = read_table(self._root, [path], HOSTS)
-        yield from self.turns.each(by_host(turns, self._shards))
-        yield self.hosts.once(set(turns["host"].to_pylist()))
+        yield from by_host(turns, self._shards)
+        yield from tagged("hosts", turns["host"].unique().to_pylist())
 
 
-class EarlierHostsFn(StageFn):
+class _ReadEarlierFn(beam.DoFn):
     """Takes the path of a hosts file; yields the rows of the hosts that had a turn, by shard of the host."""
 
-    rows = Output(HOSTS)
-
     def __init__(self, root: str, shards: int) -> None:
         self._root, self._shards = root, shards
 
-    def process(self, path: str, summary: Found) -> Iterator[TaggedOutput]:
-        for rows in matching_rows(self._root, path, HOSTS, Wanted("host", found("turn_hosts", summary) or ())):
-            yield from self.rows.each(by_host(rows, self._shards))
+    def process(self, path: str, hosts: Wanted) -> Iterator[Batch]:
+        for rows in matching_rows(self._root, path, HOSTS, hosts):
+            yield from by_host(rows, self._shards)
 
 
-class AddHostsFn(WriteFn):
-    """Takes a shard of hosts; writes the new rows of those that had a turn."""
-
-    turns, earlier = Side(HOSTS), Side(HOSTS)
-
+class _AddFn(beam.DoFn):
     def __init__(self, root: str, round_: int) -> None:
         self._root, self._round = root, round_
 
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
-        turns, earlier = (_rows_by_host(side.table(partition[1])) for side in (self.turns, self.earlier))
+    def process(self, partition: Partition) -> Iterator[TableFile]:
+        turns, earlier = (_rows_by_host(from_ipc(partition[1][name], HOSTS)) for name in ("turns", "earlier"))
         rows = [_add_turns(turns[host], earlier.get(host, [])) for host in sorted(turns)]
-        yield from self.files.if_any(write_rows(self._root, "hosts", self._round, rows))
+        yield from write_rows(self._root, "hosts", self._round, rows)
+
+
+class AddHostTurns(beam.PTransform):
+    """Writes the new rows of the hosts that had a turn in a round.
+
+    Reads files of host_turns, and the rows of these hosts in files of `hosts`.
+    """
+
+    def __init__(self, root: str, round_: int, turns: Sequence[str], hosts: Sequence[str], shards: int) -> None:
+        super().__init__()
+        self._root, self._round, self._turns, self._hosts, self._shards = root, round_, turns, hosts, shards
+
+    def expand(self, pipeline: beam.Pipeline) -> "beam.PCollection[TableFile]":
+        read = beam.ParDo(_ReadTurnsFn(self._root, self._shards)).with_outputs("hosts", main="turns")
+        turns, names = pipeline | "TurnsFiles" >> beam.Create(self._turns) | "ReadTurns" >> read
+        hosts = beam.pvalue.AsSingleton(names | "CollectHosts" >> CollectHosts())
+        earlier = (
+            pipeline
+            | "HostsFiles" >> beam.Create(self._hosts)
+            | "ReadHosts" >> beam.ParDo(_ReadEarlierFn(self._root, self._shards), hosts)
+        )
+        by_shard = {"turns": turns, "earlier": earlier} | "ByShard" >> beam.CoGroupByKey()
+        return by_shard | "AddTurns" >> beam.ParDo(_AddFn(self._root, self._round))
 
 
 def _rows_by_host(table: pa.Table) -> dict[str, list[HostRow]]:

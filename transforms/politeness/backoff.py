@@ -4,13 +4,14 @@ Pure functions; randomness is an argument. All waits are in seconds.
 """
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple, cast
 
 from ..outcomes import NO_ADDRESS, Outcome
 from ..settings import Limits, Politeness
 from ..tables.schemas import HostRow
+from ..urls.canonical import host_name
 
 NO_ANSWER = frozenset({Outcome.TIMEOUT, Outcome.CONNECT_ERROR, Outcome.TLS_ERROR})
 
@@ -28,6 +29,8 @@ REFUSED = "refused"
 
 SILENT = frozenset({"dead", "dns", REFUSED, "robots"})
 """The reasons for the long delays of hosts of which nothing was heard."""
+
+_LONGEST = timedelta(days=1)  # `politeness.longest_backoff`, by default
 
 _MOST_DOUBLINGS = 40  # exceeds every maximum wait without float overflow
 
@@ -89,7 +92,9 @@ def rest(state: HostState, outcome: Outcome, retry_after: float | None, politene
         waits.append(backoff._replace(seconds=min(backoff.seconds * (1 + jitter / 2), politeness.longest_backoff)))
         if retry_after is not None:
             waits.append(Rest(min(retry_after, politeness.longest_backoff), "retry_after"))
-    return max(waits, key=lambda wait: wait.seconds)
+    longest = max(waits, key=lambda wait: wait.seconds)
+    # Whatever makes the delay so long, the host has named a time: it holds for all ports of its name.
+    return longest._replace(why="retry_after") if retry_after is not None and longest.why in SILENT else longest
 
 
 def _backoff(failures: int, outcome: Outcome, politeness: Politeness) -> Rest:
@@ -166,6 +171,41 @@ def ready_at(row: HostRow | None, politeness: Politeness) -> datetime | None:
     return max((moment for moment in moments if moment), default=None)
 
 
+def settled(row: HostRow, now: datetime, seen_since: datetime) -> HostRow:
+    """Return a row of table hosts whose delay starts at `seen_since` at the latest if it starts in the future.
+
+    It lasts as long as before; a delay without a start, at most a day from then on.
+    """
+    start, end = row["last_fetched_at"], row["not_before"]
+    if start and start > now:
+        end = end and seen_since + max(end - start, timedelta())
+        return cast(HostRow, {**row, "last_fetched_at": seen_since, "not_before": end})
+    if not start and end and end > (latest := now + _LONGEST):
+        return cast(HostRow, {**row, "not_before": min(end, seen_since + (latest - now))})
+    return row
+
+
+def name_ready_at(row: HostRow, politeness: Politeness) -> datetime | None:
+    """Return the time of the next allowed request to the other ports of a host's name, by its row of table hosts.
+
+    What a port has asked for holds for all of them; that nothing listens there, only for itself.
+    """
+    if row["held_by"] not in SILENT:
+        return ready_at(row, politeness)
+    answered = row["last_fetched_at"]
+    return answered and answered + timedelta(seconds=usual_rest(host_state(row), politeness).seconds)
+
+
+def by_name(rows: Iterable[HostRow], politeness: Politeness) -> dict[str, datetime]:
+    """Return the names whose hosts have rows of table hosts, each with the latest `name_ready_at`."""
+    until: dict[str, datetime] = {}
+    for row in rows:
+        if moment := name_ready_at(row, politeness):
+            name = host_name(row["host"])
+            until[name] = max(moment, until.get(name, moment))
+    return until
+
+
 def without_refusal(row: HostRow, rounds: Collection[int]) -> HostRow:
     """Return a row of table hosts without the delay after a refused address, if its round is among `rounds`.
 
@@ -176,11 +216,16 @@ def without_refusal(row: HostRow, rounds: Collection[int]) -> HostRow:
     return row
 
 
-def budget(limits: Limits, state: HostState, politeness: Politeness, seconds: float) -> int:
+def budget(limits: Limits, state: HostState, politeness: Politeness, seconds: float, ports: int = 1) -> int:
     """Return how many pages of a host fit into the remaining seconds of a round, at least one.
 
-    The budget accounts for delays and response times, so no host prolongs the round (docs/selection.md).
+    The budget accounts for delays and response times, so no host prolongs the round (docs/selection.md). So many ports
+    of a name share its budget.
     """
+    return max(1, _budget(limits, state, politeness, seconds) // ports)
+
+
+def _budget(limits: Limits, state: HostState, politeness: Politeness, seconds: float) -> int:
     if limits.max_seconds_per_host:
         seconds = min(seconds, limits.max_seconds_per_host)
     each = usual_rest(state, politeness).seconds + state.elapsed_s

@@ -1,7 +1,7 @@
 """The context of all visits of a round, and the rows that they yield."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -38,7 +38,9 @@ class VisitContext:
     requests_before: datetime | None  # an attempt that did not commit may have sent requests to any host until then
     # Called once per bundle; the result opens a client for a host.
     opener: Callable[[Names], Callable[[BrowserRules], Client]]
+    name_ready_at: Mapping[str, datetime] = dataclasses.field(default_factory=dict)  # `backoff.by_name`
     quota: Quota = EQUAL  # of the priority classes in the budget of a host
+    secret: bytes = b""  # of the crawl: no site can foresee which URLs of a throttled template are sampled
     emits_moved: bool = False  # emit hosts whose robots.txt redirects to another domain as `Moved`
     root: str = ""  # of the crawl directory
     attempt: str = ""  # the name of its durable pieces

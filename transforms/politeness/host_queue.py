@@ -13,7 +13,7 @@ from ..outcomes import NO_ADDRESS, Outcome
 from ..robots.lookup import Robots, RobotsSearch
 from ..robots.rules import Verdict
 from ..settings import Politeness
-from ..urls.canonical import domain, origin
+from ..urls.canonical import domain, host_name, origin
 from ..urls.canonical import host as host_of
 from .backoff import HostState, usual_rest
 from .host_stats import Tally
@@ -56,7 +56,7 @@ class Done(NamedTuple):
 
 @dataclasses.dataclass
 class HostTurn:
-    """A host, its ordered queue, and the time of its next allowed request."""
+    """A host (one port of a name), its ordered queue, and the time of its next allowed request."""
 
     host: str
     queue: UrlQueue
@@ -74,6 +74,11 @@ class HostTurn:
     has_served_others: bool = False  # its last request was for the robots.txt of another host
     refuses_head: bool = False  # as it has answered in this round
     by_get: frozenset[bytes] = frozenset()  # keys of external targets whose answer to HEAD is to be confirmed
+    name: str = ""  # of the host, without the port
+    name_ready_at: float = 0.0  # end of the delay of the other ports of its name, by its last response
+
+    def __post_init__(self) -> None:
+        self.name = host_name(self.host)
 
     @property
     def is_away(self) -> bool:
@@ -126,10 +131,10 @@ def browser_rules(
 
 
 def shared_queue_name(host: str, scope: str, addresses: Sequence[str] = ()) -> str:
-    """Return the name of a host's queue: the host, its registered domain, or its lowest address."""
+    """Return the name of a host's queue: its name without the port, its registered domain, or its lowest address."""
     if scope == "domain":
         return domain(host)
-    return min(addresses, default=host)
+    return min(addresses, default=host_name(host))
 
 
 def next_action(

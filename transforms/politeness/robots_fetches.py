@@ -15,7 +15,7 @@ from ..robots import lookup
 from ..robots.lookup import RobotsAnswers, RobotsSearch
 from ..robots.rules import Verdict, expires_at
 from ..tables.schemas import HostRow
-from ..urls.canonical import domain
+from ..urls.canonical import domain, host_name
 from ..urls.canonical import host as host_of
 from ..urls.canonical import origin as origin_of
 from .clock import Clock, monotonic
@@ -170,7 +170,8 @@ class RobotsFetches:
         if host not in self._turns:
             scope = self._context.politeness.scope
             addresses = self._names.addresses_of(host) if scope == "address" else ()
-            ready_at = monotonic(self._held[host], self._clock) if host in self._held else 0.0
+            known = self._held.get(host), self._context.name_ready_at.get(host_name(host))
+            ready_at = max((monotonic(moment, self._clock) for moment in known if moment), default=0.0)
             self.add(shared_queue_name(host, scope, addresses), [HostTurn(host, UrlQueue(), ready_at=ready_at)])
         self._turns[host].delegated.append(DelegatedRobotsFetch(search, sender))
         self._turns.schedule(self._turns[host])

@@ -174,7 +174,8 @@ class HostScheduler:
     def _start(self, shared: SharedQueue, turn: host_queue.HostTurn, request: Request, now: float) -> None:
         """Pass a request to the pool."""
         if seconds := self._context.limits.max_seconds_per_host:
-            turn.ends_at = min(turn.ends_at, now + seconds)
+            for port in self._turns.ports(turn):
+                port.ends_at = min(port.ends_at, now + seconds)
         self._queues.start(shared, turn)
         self._requests.start(shared, turn, request, self._ask, now)
 
@@ -196,7 +197,7 @@ class HostScheduler:
         if block := self._watch.blocks.match(url_of(request)):  # its URLs are deferred when the host is scheduled
             end = Outcome.DEFERRED
             reply = Reply(failure=end, error=block.error, elapsed_s=reply.elapsed_s)
-            turn.ready_at = max(turn.ready_at, ended + backoff.usual_rest(turn.state, self._politeness).seconds)
+            turn.ready_at = max(turn.ready_at, ended + self._turns.usual_rest(turn).seconds)
             self._turns.schedule(turn, look=True)
         elif isinstance(request, host_queue.Visit) and request.method == "HEAD" and needs_get(reply.status):
             end = Outcome.CLIENT_ERROR  # the host answers; what became of the URL is not known yet

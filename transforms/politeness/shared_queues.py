@@ -1,6 +1,6 @@
 """Selects the next host to fetch: hosts in queues, one request at a time in each (docs/politeness.md).
 
-A queue belongs to one host, or to the hosts of a domain or of an address. Times are those of the monotonic clock.
+A queue belongs to the hosts (ports) of a name, of a domain or of an address. Times are those of the monotonic clock.
 """
 
 import dataclasses
@@ -35,7 +35,7 @@ class SharedQueues:
     def __init__(self, deadline: Callable[[], float]) -> None:
         self._deadline = deadline
         self._queues: dict[str, SharedQueue] = {}
-        self._of: dict[str, SharedQueue] = {}  # by host
+        self._of: dict[str, SharedQueue] = {}  # by name
         self._heap: list[tuple[float, int, SharedQueue]] = []
         self._count = itertools.count()  # ties are broken by order of arrival
 
@@ -48,19 +48,19 @@ class SharedQueues:
         shared.ready_at = max(shared.ready_at, ready_at)
         return shared
 
-    def join(self, shared: SharedQueue, host: str) -> None:
-        """Assign a host to its queue, permanently."""
-        self._of.setdefault(host, shared)
+    def join(self, shared: SharedQueue, turn: HostTurn) -> None:
+        """Assign all hosts of a name to their queue, permanently."""
+        self._of.setdefault(turn.name, shared)
 
-    def name_of(self, host: str) -> str:
+    def name_of(self, turn: HostTurn) -> str:
         """Return the name of a host's queue."""
-        return self._of[host].name
+        return self._of[turn.name].name
 
     def schedule(self, turn: HostTurn, at: float) -> None:
         """Schedule a host's turn, unless it is scheduled already or has a request under way."""
         if not turn.is_scheduled:
             turn.is_scheduled = True
-            shared = self._of[turn.host]
+            shared = self._of[turn.name]
             heappush(shared.turns, (at, next(self._count), turn))
             self._enter(shared)
 

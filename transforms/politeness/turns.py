@@ -40,6 +40,7 @@ class Turns:
         self._keeper = keeper
         self._random = random.Random()
         self._by_host: dict[str, HostTurn] = {}
+        self._by_name: dict[str, list[HostTurn]] = {}
         self._not_before = 0.0
         if context.requests_before:
             self._not_before = monotonic(context.requests_before, clock) + self._politeness.delay
@@ -65,8 +66,11 @@ class Turns:
                 known.queue, known.robots, known.last_good = turn.queue, turn.robots, turn.last_good
                 known.state, known.ready_at = turn.state, max(known.ready_at, turn.ready_at)
                 known.tally.last_answer = known.tally.last_answer or turn.tally.last_answer
-            known.ready_at = max(known.ready_at, self._not_before)
-            self.queues.join(shared, turn.host)
+            ports = self._by_name.setdefault(known.name, [])
+            if known is turn:
+                ports.append(turn)
+            known.ready_at = max(known.ready_at, self._not_before, *(port.name_ready_at for port in ports))
+            self.queues.join(shared, known)
             if known.is_away:
                 yield known
             else:
@@ -74,7 +78,7 @@ class Turns:
 
     def census(self, now: float, under_way: Mapping[str, float]) -> Census:
         """Return the census of all queues; `under_way` has the start of the request of each that has one."""
-        named = ((self.queues.name_of(host), turn) for host, turn in self._by_host.items())
+        named = ((self.queues.name_of(turn), turn) for turn in self._by_host.values())
         answer_s = self._context.fetch.read_timeout
         return take_census(named, now, self.deadline, self._politeness, under_way, answer_s)
 
@@ -102,28 +106,70 @@ class Turns:
         A failure `is_of_origin` if the host answers on another port or with the other scheme: the delay is the usual
         one, so that a link to a closed port holds no page back. 429 and Retry-After still count for the host.
 
+        A 429 to a URL that only other sites link holds its template back, and the host as briefly as another failure,
+        if the host has answered in this round: whoever else gets a 429 then waits as long as it says.
+
         A Crawl-delay not shorter than the lifetime of robots.txt (`robots_last`, seconds) is ignored after robots.txt
         itself: otherwise no page would ever be requested.
         """
         wanted = retry_after(reply.headers, self._utc(ended)) if end in backoff.HOST_FAILURES else None
         if is_of_origin and wanted is None and reply.status != 429:
-            seconds, turn.held_by = backoff.usual_rest(turn.state, self._politeness)
-            turn.ready_at = ended + seconds
+            self._hold(turn, ended, self.usual_rest(turn))
             return
-        is_of_template = due is not None and backoff.may_be_of_template(end, reply.status, wanted)
+        is_linked_only = due is not None and reply.status == 429 and self._is_of_others(turn, due)
+        wanted = None if is_linked_only else wanted
+        is_of_template = due is not None and (is_linked_only or backoff.may_be_of_template(end, reply.status, wanted))
         is_news = self._note(turn.queue, due, end) if due else True
+        if is_linked_only and due is not None:
+            turn.queue.set_aside(due)
         turn.state = backoff.after(turn.state, end, reply.elapsed_s, is_news or not is_of_template)
-        counted = turn.state
+        counted = self._state(turn)
         if counted.crawl_delay >= robots_last:
             counted = dataclasses.replace(counted, crawl_delay=0.0)
-        seconds, turn.held_by = backoff.rest(counted, end, wanted, self._politeness, self._random.random())
-        if is_of_template and turn.held_by == "backoff" and turn.state.failures == 1:
+        rest = backoff.rest(counted, end, wanted, self._politeness, self._random.random())
+        if reply.status == 429 and rest.why in backoff.SILENT:
+            rest = rest._replace(why="backoff")  # the host's word about all requests
+        if is_of_template and rest.why == "backoff" and turn.state.failures == 1:
             others = turn.queue.head()
-            turn.held_by = backoff.TEMPLATE if others and not turn.queue.is_failing(others) else turn.held_by
-        turn.ready_at = ended + seconds
-        if self._keeper and seconds > self._politeness.delay + _RESTART_S:
+            rest = rest._replace(why=backoff.TEMPLATE) if others and not turn.queue.is_failing(others) else rest
+        self._hold(turn, ended, rest)
+        if self._keeper and rest.seconds > self._politeness.delay + _RESTART_S:
             row = self.row(turn, Tally(last_answer=self._utc(ended)))
             self._keeper.promise(cast(HostRow, {name: row[name] for name in backoff.STATE_COLUMNS}))  # type: ignore[literal-required]
+
+    def _hold(self, turn: HostTurn, ended: float, rest: backoff.Rest) -> None:
+        """Set a host's delay, and that of the other ports of its name: theirs is the usual one if it is silent."""
+        turn.ready_at, turn.held_by = ended + rest.seconds, rest.why
+        ports = self._by_name[turn.name]
+        if len(ports) > 1 and rest.why in backoff.SILENT:
+            rest = self.usual_rest(turn)
+        turn.name_ready_at = ended + rest.seconds
+        for port in ports:
+            if port.ready_at < turn.name_ready_at:
+                port.ready_at, port.held_by = turn.name_ready_at, rest.why
+
+    def usual_rest(self, turn: HostTurn) -> backoff.Rest:
+        """Return a host's delay after a success."""
+        return backoff.usual_rest(self._state(turn), self._politeness)
+
+    def _state(self, turn: HostTurn) -> backoff.HostState:
+        """Return the state of a host, with the largest Crawl-delay of the ports of its name."""
+        ports = self._by_name[turn.name]
+        if len(ports) == 1:
+            return turn.state
+        return dataclasses.replace(turn.state, crawl_delay=max(port.state.crawl_delay for port in ports))
+
+    def ports(self, turn: HostTurn) -> list[HostTurn]:
+        """Return the turns of all ports of a host's name."""
+        return self._by_name[turn.name]
+
+    @staticmethod
+    def _is_of_others(turn: HostTurn, due: Due) -> bool:
+        """Return whether only other sites link a URL of a host that has answered in this round, and not failed since.
+
+        RFC 6585, 4 leaves open whether a server counts requests for a resource or for all of them.
+        """
+        return bool(due.foreign) and turn.state.failures == 0 and turn.queue.has_answered
 
     @staticmethod
     def _note(queue: UrlQueue, due: Due, end: Outcome) -> bool:
@@ -140,7 +186,8 @@ class Turns:
     def trim(self, turn: HostTurn) -> None:
         """Drop the URLs that do not fit into the round; they stay in the frontier, without a visit."""
         left = self.deadline - self._clock.monotonic()
-        count = backoff.budget(self._context.limits, turn.state, self._politeness, left)
+        busy = sum(bool(port.queue) for port in self._by_name[turn.name])
+        count = backoff.budget(self._context.limits, self._state(turn), self._politeness, left, max(1, busy))
         turn.queue.trim(count)
 
     def goes_on_waiting(self, turn: HostTurn, due: Due, end: Outcome) -> bool:

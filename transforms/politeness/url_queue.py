@@ -115,6 +115,18 @@ class UrlQueue:
             return None
         return f"{MOST_TRIES} requests of template {name} failed in this round"
 
+    @property
+    def has_answered(self) -> bool:
+        """Whether the host has answered a request of this round."""
+        return self._has_answered
+
+    def set_aside(self, due: Due) -> None:
+        """Hold the template of a URL that has failed back for the rest of the round."""
+        if self._templates is not None:
+            template = self._templates[template_of(due)]
+            template.failures_in_row = max(template.failures_in_row, MOST_TRIES)
+            self._levels[MOST_TRIES].append(template_of(due))
+
     def answered(self, due: Due) -> None:
         """Note that the host answered a request."""
         self._is_after_failure, self._has_answered = False, True

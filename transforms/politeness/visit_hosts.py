@@ -1,6 +1,7 @@
 """Visits each host's due URLs within the politeness limits."""
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,12 +11,14 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from ..directory.crawl_dir import CrawlDir
 from ..directory.pieces import NOTHING_LEFT, find_leftovers
+from ..files import filesystem
 from ..http.dns import Names
 from ..robots.lookup import reply_of
 from ..tables.schemas import RobotsRow
 from ..urls.canonical import host as host_of
+from ..urls.canonical import host_name
 from ..workers.keeper import Keeper
-from . import host_queue
+from . import backoff, host_queue
 from .adopted import Adopted
 from .context import CHECK_INTERVAL, Event, VisitContext
 from .scheduler import HostScheduler
@@ -37,15 +40,17 @@ class _WorkFn(beam.DoFn):
         scope = self._context.politeness.scope
         if scope == "domain" and works:
             yield domain, list(map(tuple, works))
-        elif scope == "host":
-            yield from ((work.host, [tuple(work)]) for work in works)
-        else:
-            for work in works:
-                addresses = self._names.addresses_of(work.host)
-                yield (
-                    host_queue.shared_queue_name(work.host, scope, addresses),
-                    [tuple(work._replace(addresses=addresses))],
-                )
+            return
+        for name, ports in itertools.groupby(sorted(works, key=_name), _name):
+            named, addresses = list(ports), []
+            if scope == "address":
+                named = [work._replace(addresses=self._names.addresses_of(work.host)) for work in named]
+                addresses = [address for work in named for address in work.addresses]
+            yield host_queue.shared_queue_name(name, scope, addresses), list(map(tuple, named))
+
+
+def _name(work: Work) -> str:
+    return host_name(work.host)
 
 
 class _VisitFn(beam.DoFn):
@@ -59,6 +64,10 @@ class _VisitFn(beam.DoFn):
         if self._context.deadline is None:
             deadline = datetime.now(UTC) + timedelta(seconds=self._context.limits.round_time)
             self._context = dataclasses.replace(self._context, deadline=deadline)
+        filesystem.store_of(self._context.root).keep(self._context.root)
+
+    def teardown(self) -> None:
+        filesystem.store_of(self._context.root).release(self._context.root)
 
     def start_bundle(self) -> None:
         self._scheduler: HostScheduler | None = None
@@ -102,13 +111,20 @@ class _VisitFn(beam.DoFn):
         self._adopted = Adopted.read(crawl.root, leftovers, hosts)
         self._robots: dict[str, list[RobotsRow]] = {}
         if leftovers != NOTHING_LEFT:  # another bundle may have sent a request to any host until now
-            context = dataclasses.replace(context, requests_before=datetime.now(UTC) + CHECK_INTERVAL)
+            self._context = context = self._after_leftovers(context)
         self._keeper = Keeper(crawl, context.attempt, context.round, context.limits.piece_time)
         held = held | self._adopted.held(context.politeness)
         scheduler = HostScheduler(context, held, keeper=self._keeper)
         for row in (row for rows in self._adopted.robots.values() for row in rows):
             scheduler.robots.answers.put(f"{row['origin']}/robots.txt", reply_of(row), row["fetched_at"])
         return scheduler
+
+    def _after_leftovers(self, context: VisitContext) -> VisitContext:
+        """The context after bundles that have requested: no request to the ports of a name before their delays end."""
+        found = backoff.by_name(self._adopted.hosts.values(), context.politeness)
+        latest = {name: max(moment, context.name_ready_at.get(name, moment)) for name, moment in found.items()}
+        names = {**context.name_ready_at, **latest}
+        return dataclasses.replace(context, requests_before=datetime.now(UTC) + CHECK_INTERVAL, name_ready_at=names)
 
     def _moved(self, scheduler: HostScheduler) -> Iterator[tuple]:
         """Yield the works of hosts whose robots.txt redirects to a host that another worker may process."""

@@ -1,5 +1,6 @@
 """Work items of a round: the due URLs of each host, and its known state."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -8,10 +9,10 @@ from ..frontier.failed_templates import failed_last
 from ..frontier.selection import Due, choose
 from ..frontier.trap_budgets import Budgets
 from ..robots.lookup import RobotsSearch, known_robots
-from ..settings import Traps
 from ..tables.schemas import HostRow, RobotsRow
 from ..traps.allow_list import compile_allow_list
 from ..traps.novelty import unpack
+from ..urls.canonical import host_name
 from . import backoff, host_queue
 from .clock import SYSTEM_CLOCK, Clock, monotonic
 from .context import VisitContext
@@ -30,23 +31,31 @@ class Work(NamedTuple):
     search: tuple | None = None  # the RobotsSearch that was redirected to another domain
 
 
-def work_of(host: str, sides: Mapping[str, Iterable[Any]], context: VisitContext, now: datetime) -> Work | None:
-    """Return the work of a host in a round; None if it has none.
+def ready_at(host: str, row: HostRow | None, context: VisitContext) -> datetime | None:
+    """Return the time of a host's next allowed request, by its row and those of the other ports of its name."""
+    moments = backoff.ready_at(row, context.politeness), context.name_ready_at.get(host_name(host))
+    return max((moment for moment in moments if moment), default=None)
+
+
+def work_of(
+    host: str, sides: Mapping[str, Iterable[Any]], context: VisitContext, now: datetime, ports: int = 1
+) -> Work | None:
+    """Return the work of a host in a round; None if it has none. So many `ports` of its name share the name's budget.
 
     A host that is not due keeps all its URLs in the frontier, and is not passed to the fetcher (docs/selection.md).
     """
     states: list[HostRow] = list(sides["hosts"])
     politeness, row = context.politeness, newest_row(states)
-    wait_s = max(0.0, ((backoff.ready_at(row, politeness) or now) - now).total_seconds())
+    wait_s = max(0.0, ((ready_at(host, row, context) or now) - now).total_seconds())
     due: list[Due] = []
     if wait_s <= min(backoff.patience(row["held_by"] if row else None, politeness), context.limits.round_time):
         left = context.limits.round_time - wait_s
         visited = {key for keys in sides["visited"] for key in keys}
-        count = backoff.budget(context.limits, backoff.host_state(row), politeness, left)
+        count = backoff.budget(context.limits, backoff.host_state(row), politeness, left, ports)
         count = min(count + len(visited), context.limits.max_pages_per_host_per_round)
         if total := context.limits.max_pages_per_host_total:
             count = min(count, max(0, total - max((state["visits"] or 0 for state in states), default=0)))
-        budgets = _budgets(sides["traps"], context.traps) if context.traps.detect else None
+        budgets = _budgets(sides["traps"], context) if context.traps.detect else None
 
         def admit(queue: list[Due]) -> list[Due]:
             return failed_last(list(budgets.admit(queue)) if budgets else queue)
@@ -58,11 +67,12 @@ def work_of(host: str, sides: Mapping[str, Iterable[Any]], context: VisitContext
     return Work(host, [tuple(each) for each in due], list(sides["robots"]), row, [])
 
 
-def _budgets(known: Iterable[dict[str, Any]], traps: Traps) -> Budgets:
+def _budgets(known: Iterable[dict[str, Any]], context: VisitContext) -> Budgets:
     """Return the budgets of a host's templates; `known` are rows of traps and of trap_samples."""
     rows = list(known)
     forms = (form for row in rows if "forms" in row for form in unpack(row["forms"]))
-    return Budgets((row for row in rows if "template" in row), forms, compile_allow_list(traps.allow))
+    is_allowed = compile_allow_list(context.traps.allow)
+    return Budgets((row for row in rows if "template" in row), forms, is_allowed, context.secret)
 
 
 def turn_of(work: Work, context: VisitContext, now: datetime, clock: Clock = SYSTEM_CLOCK) -> host_queue.HostTurn:
@@ -74,8 +84,8 @@ def turn_of(work: Work, context: VisitContext, now: datetime, clock: Clock = SYS
     if work.row:
         turn.held_by = work.row["held_by"]
         turn.tally.last_answer = work.row["last_fetched_at"]
-    if ready_at := backoff.ready_at(work.row, context.politeness):
-        turn.ready_at = monotonic(ready_at, clock)
+    if moment := ready_at(work.host, work.row, context):
+        turn.ready_at = monotonic(moment, clock)
     return turn
 
 
@@ -98,5 +108,6 @@ def works_of(sides: dict[str, Iterable[Any]], context: VisitContext, now: dateti
     for side, rows in sides.items():
         for host, row in rows:
             by_host.setdefault(host, {name: [] for name in sides})[side].append(row)
-    works = (work_of(host, known, context, now) for host, known in sorted(by_host.items()))
+    ports = Counter(host_name(host) for host, known in by_host.items() if known["due"])
+    works = (work_of(host, of, context, now, max(1, ports[host_name(host)])) for host, of in sorted(by_host.items()))
     return [work for work in works if work]

@@ -18,6 +18,8 @@ _ANSWER_LASTS = timedelta(hours=1)
 _ANSWERS_BYTES = 16 << 20
 _ANSWER_BYTES = 2_000  # estimate for headers and overhead
 
+_CLOCKS_DIFFER = timedelta(minutes=1)  # of two workers; a copy from further in the future is not current
+
 _HOPS = 5  # redirects of a robots.txt that are followed (RFC 9309, 2.3.1.2)
 
 
@@ -155,12 +157,14 @@ def known_robots(rows: Iterable[RobotsRow], token: str, now: datetime) -> KnownR
     for row in rows:
         if row["expires_at"] <= row["fetched_at"]:
             continue
-        if row["origin"] not in newest or row["fetched_at"] > newest[row["origin"]]["fetched_at"]:
+        age = row["round"], row["fetched_at"]  # the clock of an earlier round may have been ahead
+        if (other := newest.get(row["origin"])) is None or age > (other["round"], other["fetched_at"]):
             newest[row["origin"]] = row
     known = KnownRobots({}, {})
     for origin, row in newest.items():
         rules = parse(row["body"] or b"", token, origin) if row["verdict"] == Verdict.RULES else None
-        side = known.current if row["expires_at"] > now else known.expired
+        is_current = row["fetched_at"] - _CLOCKS_DIFFER <= now < row["expires_at"]
+        side = known.current if is_current else known.expired
         known_one = Robots(Verdict(row["verdict"]), rules, fetched_at=row["fetched_at"], expires_at=row["expires_at"])
         side[origin] = known_one
     return known

@@ -3,13 +3,12 @@
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Set
-from typing import Any
 
-from lxml import etree
+from turbohtml import Element, Node, Text
 
 from .section import usable_id
 
-SECTIONED = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt"})
+SECTIONED = ("dt", "h1", "h2", "h3", "h4", "h5", "h6")
 """The elements that begin a section; a `dt` does if it has an id."""
 
 _MOST_INNER = 4  # elements in a heading that are looked at
@@ -17,79 +16,66 @@ _MOST_OUTER = 6  # elements around a heading, or before it, that are looked at
 
 
 class Ids:
-    """The ids of a page. `is_kept`: they are those of now, even if the tree loses elements afterwards."""
+    """The ids of a page, as they are when this is made: the tree may lose elements afterwards."""
 
-    def __init__(self, root: Any, is_kept: bool = False) -> None:
-        found = _IDS(root)
-        self.all: Set[str] = set(found)
-        self._root = root
-        several = Counter(found) if len(self.all) < len(found) else {}
-        self._repeated = {id_ for id_, count in several.items() if count > 1}
-        self._firsts = self._find_firsts() if is_kept else None
+    def __init__(self, root: Element) -> None:
+        found = [(id_, element) for element in (root, *root.select("[id]")) if (id_ := element.attr("id"))]
+        self.all: Set[str] = {id_ for id_, _ in found}
+        self._firsts: dict[str, Element] = {}  # of each id that several elements have, the first of them
+        if len(self.all) < len(found):
+            several = {id_ for id_, count in Counter(id_ for id_, _ in found).items() if count > 1}
+            self._firsts = {id_: element for id_, element in reversed(found) if id_ in several}
 
-    def lead_to(self, element: Any, id_: str) -> bool:
+    def lead_to(self, element: Element, id_: str) -> bool:
         """Whether an id of an element leads to it."""
-        if id_ not in self._repeated:
-            return True
-        if self._firsts is None:  # on most pages, no id that matters is repeated
-            self._firsts = self._find_firsts()
-        return self._firsts[id_] is element
-
-    def _find_firsts(self) -> dict[str, Any]:
-        """Of each id that several elements have, the first of them."""
-        elements = reversed(_WITH_ID(self._root)) if self._repeated else ()
-        return {id_: element for element in elements if (id_ := element.get("id")) in self._repeated}
+        return self._firsts.get(id_, element) is element
 
 
-_IDS = etree.XPath("descendant-or-self::*/@id", smart_strings=False)
-_WITH_ID = etree.XPath("descendant-or-self::*[@id]")
-
-
-def settle_ids(elements: Iterable[Any], ids: Ids) -> None:
-    """Give each of SECTIONED the id that leads to it, and take ids away from those that no id leads to.
+def settled_ids(elements: Iterable[Element], ids: Ids) -> dict[Element, str]:
+    """The id that leads to each of SECTIONED, without those that none leads to.
 
     Ids may be on the element, in it, on an element that begins with it, or on an empty element before it, also as the
     name of an anchor. A browser goes to the first element with an id, or else to the first anchor with that name
     (https://html.spec.whatwg.org/multipage/browsing-the-web.html#find-a-potential-indicated-element).
     """
-    names = set[str]()
+    settled, names = dict[Element, str](), set[str]()
     for element in elements:
-        own = element.get("id")
-        if own and ids.lead_to(element, own) and usable_id(own):
+        own = element.attr("id")
+        if own and ids.lead_to(element, own) and (id_ := usable_id(own)):
+            settled[element] = id_
             continue
-        found = ""
         for holder in (*_inside(element), *(() if element.tag == "dt" else _outside(element))):
-            if (id_ := holder.get("id")) and ids.lead_to(holder, id_) and (found := usable_id(id_)):
+            if (own := holder.attr("id")) and ids.lead_to(holder, own) and (id_ := usable_id(own)):
+                settled[element] = id_
                 break
-            name = holder.get("name") if holder.tag == "a" else None
-            if name and name not in ids.all and name not in names and (found := usable_id(name)):
+            name = holder.attr("name") if holder.tag == "a" else None
+            if name and name not in ids.all and name not in names and (id_ := usable_id(name)):
                 names.add(name)
+                settled[element] = id_
                 break
-        if found:
-            element.set("id", found)
-        elif own is not None:
-            del element.attrib["id"]
+    return settled
 
 
-def _inside(element: Any) -> Iterator[Any]:
+def _inside(element: Element) -> Iterator[Element]:
     """The first elements in an element."""
-    return itertools.islice(element.iter(), 1, 1 + _MOST_INNER)
+    return itertools.islice(element.iter_elements(), _MOST_INNER)
 
 
-def _outside(element: Any) -> Iterator[Any]:
+def _outside(element: Element) -> Iterator[Element]:
     """The empty elements before an element, and those that begin with it, from the inside out."""
     for _ in range(_MOST_OUTER):
-        before = element.getprevious()
-        if before is None:
-            element = element.getparent()
-            if element is None or _has_text(element.text):
+        before: Node | None = element.previous_sibling
+        while before is not None and not isinstance(before, Element):
+            if isinstance(before, Text) and not before.data.isspace():
                 return
-        elif len(before) or _has_text(before.text) or _has_text(before.tail):
+            before = before.previous_sibling
+        if before is None:
+            parent = element.parent
+            if parent is None or not isinstance(parent, Element):
+                return
+            element = parent
+        elif any(isinstance(child, Element) or child.text.strip() for child in before):
             return
         else:
             element = before
         yield element
-
-
-def _has_text(text: str | None) -> bool:
-    return text is not None and text != "" and not text.isspace()

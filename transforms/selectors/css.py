@@ -1,67 +1,69 @@
-"""Translates CSS selectors into the steps of XPath that `select` evaluates."""
+"""Splits CSS selectors into what the parser's engine evaluates, and what is read of the elements that it finds."""
 
-import cssselect
-from cssselect.parser import CombinedSelector, FunctionalPseudoElement, Selector
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from .xpath import MAX_LENGTH, Step, steps
+import turbohtml
 
-_TRANSLATOR = cssselect.HTMLTranslator()
+from .xpath import MAX_LENGTH
+
+_PART = re.compile(r"(.*?)::(?:(text)|attr\(\s*([\w-]+)\s*\))\s*", re.DOTALL | re.IGNORECASE)
+_PIECE = re.compile(r"""\\.|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[(\[]|[)\]]|,|[^\\"'()\[\],]+|.""", re.DOTALL)
 
 
-def css_steps(css: str, takes_parts: bool) -> list[list[Step]]:
-    """The steps of each selector of a list (Selectors Level 3, parts of Level 4). ValueError with the reason.
+class CssPath(NamedTuple):
+    """A selector; `part` is the name of an attribute, "text()" for the text nodes, or "" for the elements."""
+
+    selector: str
+    part: str = ""
+
+
+def css_paths(css: str, takes_parts: bool) -> list[CssPath]:
+    """The selectors of a list (Selectors Level 4), in one if none ends with a part. ValueError with the reason.
 
     With `takes_parts`, a selector may end with `::attr(NAME)` or `::text`, as in parsel.
 
-    >>> [step.path for step in css_steps("#a p > a::attr(href)", True)[0]]
-    ["/descendant::*[@id = 'a']", 'descendant::p/a/@href']
+    >>> css_paths("#a p, li > a::attr(HREF)", True)
+    [CssPath(selector='#a p', part=''), CssPath(selector='li > a', part='href')]
     """
     if len(css) > MAX_LENGTH:
         raise ValueError(f"has more than {MAX_LENGTH} characters")
-    try:
-        return [_steps(selector, takes_parts) for selector in cssselect.parse(css)]
-    except cssselect.SelectorError as error:
-        raise ValueError(f"is no CSS selector that can be used: {error}") from error
-    except RecursionError as error:
-        raise ValueError("is nested too deeply") from error
-
-
-def _steps(selector: Selector, takes_parts: bool) -> list[Step]:
-    compounds = []
-    tree = selector.parsed_tree
-    while isinstance(tree, CombinedSelector):
-        compounds.append((tree.combinator, _xpath(tree.subselector)))
-        tree = tree.selector
-    found = [Step(f"/descendant::{_xpath(tree)}")]  # faster than //, which also counts positions
-    for combinator, path in reversed(compounds):
-        if combinator == " ":
-            found.append(Step(f"descendant::{path}", from_outermost=True))
-        elif combinator == ">":
-            found[-1] = found[-1]._replace(path=f"{found[-1].path}/{path}")
-        elif combinator == "+":
-            found.append(Step(f"following-sibling::*[1]/self::{path}"))
-        else:
-            found.append(Step(f"following-sibling::{path}", from_first=True))
-    found[-1] = found[-1]._replace(path=found[-1].path + _part(selector, takes_parts))
+    if any("|" in piece.replace("|=", "") for piece in _PIECE.findall(css) if piece[0] not in "\"'\\"):
+        raise ValueError("has the prefix of a namespace; elements of pages have none")
+    found = [_path(selector, takes_parts) for selector in _selectors(css)] if "::" in css else [CssPath(css)]
+    for path in found:
+        try:
+            _EMPTY.select(path.selector)
+        except turbohtml.SelectorSyntaxError as error:
+            reason = str(error).rpartition('": ')[2]
+            raise ValueError(f"is no CSS selector that can be used: {reason}") from error
+        if path.selector.lower().count(":has(") > 1:
+            raise ValueError("has several of :has(), where they cost too much")
     return found
 
 
-def _xpath(compound: object) -> str:
-    """The node test and predicates of a selector without combinators; ValueError if these cost too much."""
-    path = str(_TRANSLATOR.xpath(compound))  # type: ignore[arg-type]
-    steps(path)
-    return path
+_EMPTY = turbohtml.parse("")
 
 
-def _part(selector: Selector, takes_parts: bool) -> str:
-    part = selector.pseudo_element
-    if part is None:
-        return ""
-    if takes_parts and part == "text":
-        return "/text()"
-    if takes_parts and isinstance(part, FunctionalPseudoElement) and part.name == "attr":
-        (argument, *others) = part.arguments
-        if argument.type == "IDENT" and not others:
-            return f"/@{str(argument.value).lower()}"
+def _path(selector: str, takes_parts: bool) -> CssPath:
+    selector = selector.strip()
+    if "::" not in selector:
+        return CssPath(selector)
+    if takes_parts and (match := _PART.fullmatch(selector)):
+        return CssPath(match[1], "text()" if match[2] else match[3].lower())
     known = "; known are ::text and ::attr(NAME)" if takes_parts else ", which this key cannot have"
     raise ValueError(f"has a pseudo-element{known}")
+
+
+def _selectors(css: str) -> Iterator[str]:
+    """The selectors between commas that are in no string, bracket or parenthesis."""
+    pieces, depth = list[str](), 0
+    for piece in _PIECE.findall(css):
+        depth += (piece in ("(", "[")) - (piece in (")", "]"))
+        if piece == "," and not depth:
+            yield "".join(pieces)
+            pieces = []
+        else:
+            pieces.append(piece)
+    yield "".join(pieces)

@@ -34,6 +34,11 @@ def web_page(text: str) -> str | None:
     return _header_text(text, r"(https?://[^\s]+)?", "must be an http or https URL")
 
 
+def port(text: str) -> str | None:
+    """The number of a TCP port."""
+    return None if text.isdecimal() and text.isascii() and 0 < int(text) < 65_536 else "must be numbers of ports"
+
+
 def absolute_path(text: str) -> str | None:
     """The path of a file that each worker can read, from whatever directory; may be empty."""
     return None if not text or os.path.isabs(text) else "must be the absolute path of a file"

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from .checks import each, regular_expression, url_pattern
+from .checks import each, port, regular_expression, url_pattern
 from .fields import setting
 
 
@@ -25,6 +25,11 @@ class Scope:
         [], "Regular expressions. A URL that one of them matches is not crawled.", check=each(regular_expression)
     )
     deny_hosts: list[str] = setting([], "Hosts that are never requested, together with all their subdomains.")
+    ports: list[str] = setting(
+        ["8000", "8008", "8080", "8081", "8443", "8888"],
+        "Ports of a host name that links may lead to, besides 80, 443, those of the seeds and loopback addresses.",
+        check=each(port),
+    )
     max_url_length: int = setting(1024, "Maximum length of a URL, in characters.", positive=True)
     path_depth: int = setting(20, "Maximum number of segments in a path.", positive=True)
     parameters: int = setting(16, "Maximum number of parameters in a query.", positive=True)

@@ -125,7 +125,7 @@ _FAULTS: dict[type, Callable[[Sequence[Any]], Iterator[Fault]]] = {Extract: _ext
 def _css_fault(css: str, takes_parts: bool) -> str | None:
     if not css:
         return None
-    from ..selectors.select import compile_css  # noqa: PLC0415 - lxml is imported only where there are rules
+    from ..selectors.select import compile_css  # noqa: PLC0415 - turbohtml is imported only where there are rules
 
     return _fault_of(lambda: compile_css(css, takes_parts))
 

@@ -3,22 +3,25 @@
 A file of rules about text and data mining (TDMRep) is found, and redirected, like a sitemap.
 
 A sitemap may name pages of its own host, and of hosts whose robots.txt names the sitemap or an index above it
-(https://www.sitemaps.org/protocol.html#sitemaps_cross_submits).
+(https://www.sitemaps.org/protocol.html#sitemaps_cross_submits). Whatever only the robots.txt of other hosts leads to,
+such as an upload or a redirect, does not speak for its own host: what it names there is foreign.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import apache_beam as beam
 import pyarrow as pa
 from apache_beam.pvalue import TaggedOutput
 
 from ..exchange.batch_schemas import CANDIDATES, CandidateRow, Rejection
-from ..exchange.functions import Output, StageFn
+from ..exchange.partitions import tagged
 from ..outcomes import Outcome
 from ..parsing.crawl_scope import CrawlScope
 from ..rights import reservations
 from ..settings import Sitemaps
+from ..tables.batches import Batch, split
 from ..tables.bloom import shard
 from ..tables.other_visits import visits_without_page
 from ..tables.schemas import ROBOTS, RobotsRow, VisitRow
@@ -78,13 +81,13 @@ def from_visit(visit: VisitRow, url_filter: UrlFilter, settings: Sitemaps) -> Si
     if visit["kind"] == PROBE:
         return links
     known = visit["sitemap"] or terms(0, settings.max_per_host, ())  # a seed
-    hosts = sorted({visit["host"], *known["hosts"]})
-    url = visit["url"]
+    is_named_elsewhere = bool(visit.get("foreign"))
+    authorities = sorted({*known["hosts"], *([] if is_named_elsewhere else [visit["host"]])})
+    hosts, url = {visit["host"], *authorities}, visit["url"]
     if visit["outcome"] == Outcome.REDIRECTED and visit["redirect_to"]:
         # A host that redirects its sitemap elsewhere authorises the target.
-        moved = known | {"hosts": hosts}
+        moved = known | {"hosts": authorities}
         redirects, kind = visit["redirects"] + 1, visit["kind"] or SITEMAP  # a seed
-        is_named_elsewhere = bool(visit.get("foreign"))
         _add_sitemap(
             links, visit["redirect_to"], url, visit["depth"], redirects, moved, url_filter, kind, is_named_elsewhere
         )
@@ -100,11 +103,11 @@ def from_visit(visit: VisitRow, url_filter: UrlFilter, settings: Sitemaps) -> Si
     own = [entry for entry in entries.values() if host(entry.url) in hosts]
     links.rejected.update((FOREIGN, name) for name in entries if host(name) not in hosts)
     if sitemap.form != INDEX:
-        _add_pages(links, own, visit, url_filter)
+        _add_pages(links, own, visit, url_filter, authorities)
     elif known["level"] >= MAX_LEVEL:
         links.rejected[NESTED, url] += len(own)
     else:
-        source = _Source(url, visit["depth"], known["level"] + 1, hosts, known["budget"])
+        source = _Source(url, visit["depth"], known["level"] + 1, authorities, known["budget"], is_named_elsewhere)
         _add_sitemaps(links, (entry.url for entry in own), source, url_filter)
     return links
 
@@ -117,6 +120,7 @@ class _Source(NamedTuple):
     level: int  # of the sitemaps
     hosts: list[str]  # hosts that authorise the sitemaps
     budget: int  # of sitemaps
+    is_foreign: bool = False  # only other hosts name it
 
 
 def _add_sitemaps(links: SitemapLinks, found: Iterable[str], source: _Source, url_filter: UrlFilter) -> None:
@@ -126,7 +130,7 @@ def _add_sitemaps(links: SitemapLinks, found: Iterable[str], source: _Source, ur
     links.rejected.update((TOO_MANY, url) for url in names[source.budget :])
     known = terms(source.level, share(source.budget, len(taken)), source.hosts)
     for url in taken:
-        _add_sitemap(links, url, source.url, source.depth, 0, known, url_filter)
+        _add_sitemap(links, url, source.url, source.depth, 0, known, url_filter, SITEMAP, source.is_foreign)
 
 
 def _add_sitemap(
@@ -149,7 +153,9 @@ def _add_sitemap(
         links.candidates.append(row)
 
 
-def _add_pages(links: SitemapLinks, entries: Iterable[Entry], visit: VisitRow, url_filter: UrlFilter) -> None:
+def _add_pages(
+    links: SitemapLinks, entries: Iterable[Entry], visit: VisitRow, url_filter: UrlFilter, authorities: Collection[str]
+) -> None:
     for entry in entries:
         if reason := url_filter.reject(entry.url, visit["depth"], redirects=0):
             links.rejected[reason, entry.url] += 1
@@ -157,6 +163,7 @@ def _add_pages(links: SitemapLinks, entries: Iterable[Entry], visit: VisitRow, u
             score = WEIGHT * (_PRIORITY if entry.priority is None else entry.priority)
             row = _candidate(entry.url, visit["url"], visit["depth"], score)
             row["sitemap_lastmod"] = entry.lastmod
+            row["foreign"] = host(entry.url) not in authorities
             links.candidates.append(row)
 
 
@@ -169,7 +176,7 @@ def _candidate(url: str, referrer: str, depth: int, score: float) -> CandidateRo
         "redirects": 0,
         "score": score,
         "referrer": referrer,
-        "foreign": False,  # the host of a page allows its sitemaps
+        "foreign": False,
     }
 
 
@@ -188,38 +195,29 @@ def count_entries(root: str, files: Iterable[TableFile], max_urls: int) -> int:
     return sum(min(max_urls, visit["body_bytes"] // _ENTRY_BYTES) for visit in visits)
 
 
-class FollowFn(StageFn):
-    """Finds the pages named by the robots.txt files and the sitemaps of a round.
+class Followed(NamedTuple):
+    """What the robots.txt files and sitemaps of a round name."""
 
-    Takes ("robots" or "visits", path) of a file that the round has fetched.
-    """
+    candidates: "beam.PCollection[Batch]"  # CANDIDATES by url_key
+    rejections: "beam.PCollection[tuple[int, list[Rejection]]]"  # by shard of the host
 
-    candidates = Output(CANDIDATES, key="url_key")
-    rejections = Output(list[Rejection])  # by shard of the host
 
-    def __init__(
-        self,
-        scope: CrawlScope,
-        sitemaps: Sitemaps,
-        tdmrep: bool,
-        shards: int,
-        partitions: int,
-    ) -> None:
+class _FollowFn(beam.DoFn):
+    def __init__(self, scope: CrawlScope, sitemaps: Sitemaps, tdmrep: bool, shards: int, partitions: int) -> None:
         self._scope, self._root, self._sitemaps, self._tdmrep = scope, scope.root, sitemaps, tdmrep
         self._shards, self._partitions = shards, partitions
 
     def setup(self) -> None:
         self._filter = self._scope.url_filter()
 
-    def process(self, file: tuple[str, str]) -> Iterator[TaggedOutput]:
-        table, path = file
-        for links in self._links(table, path):
+    def process(self, file: tuple[str, str]) -> "Iterator[TaggedOutput]":
+        for links in self._links(*file):
             candidates = pa.Table.from_pylist(links.candidates, schema=CANDIDATES)
-            yield from self.candidates.split(candidates, self._partitions)
+            yield from tagged("candidates", split(candidates, "url_key", self._partitions))
             for (reason, url), count in links.rejected.items():
                 if count:
                     rejection = ((reason, host(url)), (count, [url]))
-                    yield self.rejections.at(shard(host(url), self._shards), [rejection])
+                    yield TaggedOutput("rejections", (shard(host(url), self._shards), [rejection]))
 
     def _links(self, table: str, path: str) -> Iterator[SitemapLinks]:
         if table == "robots":
@@ -228,3 +226,23 @@ class FollowFn(StageFn):
         else:
             for visit in visits_without_page(path, self._root):
                 yield from_visit(visit, self._filter, self._sitemaps)
+
+
+class FollowSitemaps(beam.PTransform):
+    """Finds the pages named by the robots.txt files and the sitemaps of a round, in files of these tables."""
+
+    def __init__(
+        self,
+        scope: CrawlScope,
+        sitemaps: Sitemaps,
+        tdmrep: bool,
+        files: Sequence[tuple[str, str]],
+        shards: int,
+        partitions: int,
+    ) -> None:
+        super().__init__()
+        self._fn, self._files = _FollowFn(scope, sitemaps, tdmrep, shards, partitions), files
+
+    def expand(self, pipeline: beam.Pipeline) -> "Followed":
+        files = pipeline | "Files" >> beam.Create(self._files)
+        return Followed(*(files | "Follow" >> beam.ParDo(self._fn).with_outputs(*Followed._fields)))

@@ -14,7 +14,7 @@ from lxml import etree
 from ..http.content_coding import gunzip
 from ..parsing import xml_tree
 from ..parsing.charsets import decode
-from ..parsing.feed_dates import feed_date
+from ..parsing.dates import feed_date
 from ..urls.canonical import canonicalize, host
 
 MAX_BYTES = 50 * 1024 * 1024

@@ -60,8 +60,12 @@ def cuts(sizes: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
 
 def split(table: pa.Table, key: str, count: int) -> Iterator[Batch]:
     """The rows of each partition as a Batch."""
-    for number, rows in split_by(table, partitions(table[key], count)):
-        yield number, to_ipc(rows)
+    return batches_by(table, partitions(table[key], count))
+
+
+def batches_by(table: pa.Table, numbers: Iterable[int]) -> Iterator[Batch]:
+    """The rows with each number as a Batch."""
+    return ((number, to_ipc(rows)) for number, rows in split_by(table, numbers))
 
 
 def split_by(table: pa.Table, numbers: Iterable[int]) -> Iterator[tuple[int, pa.Table]]:
@@ -86,5 +90,4 @@ def release_freed(worked_on: int) -> None:
 
 def by_host(rows: pa.Table, count: int) -> Iterator[Batch]:
     """Batches of rows by shard of their host."""
-    for number, part in split_by(rows, shards(rows["host"], count)):
-        yield number, to_ipc(part)
+    return batches_by(rows, shards(rows["host"], count))

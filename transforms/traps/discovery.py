@@ -8,7 +8,22 @@ from ..tables.schemas import Row
 from ..urls.canonical import is_foreign
 from ..urls.templates import extension, family, form, query_template, template
 from .novelty import form_hash
-from .template_rows import ANY, OFTEN, Kind, Name, has_proved, is_own, is_shared, newest_by_template, vouched_pages
+from .template_rows import (
+    ANY,
+    ENOUGH,
+    OFTEN,
+    SOURCE,
+    Kind,
+    Name,
+    State,
+    has_proved,
+    is_own,
+    is_shared,
+    newest_by_template,
+    requests_of,
+    template_part,
+    vouched_pages,
+)
 
 
 class UrlShape(NamedTuple):
@@ -21,6 +36,7 @@ class UrlShape(NamedTuple):
     is_same_path: bool  # same path as the referrer
     is_nested: bool  # the path of the referrer below another folder
     is_foreign: bool = False  # only other sites link to it
+    source: str | None = None  # the path and query of the linking page; None: on another host, or a redirect
 
 
 def from_elsewhere(row: Mapping[str, Any]) -> bool:
@@ -29,19 +45,23 @@ def from_elsewhere(row: Mapping[str, Any]) -> bool:
     return is_foreign(row["url"], source) if known is None else bool(known)
 
 
-def shape_of(url: str, referrer: str | None = None, foreign: bool | None = False) -> UrlShape:
-    """The shape of a URL; `foreign` as in the frontier."""
+def shape_of(url: str, referrer: str | None = None, foreign: bool | None = False, redirects: int = 0) -> UrlShape:
+    """The shape of a URL to which so many redirects in a row have led; `foreign` as in the frontier."""
     scheme, _, host, rest = url.split("/", 3)
     target, from_template, is_same_path, is_nested = "/" + rest, None, False, False
+    source = None
     if referrer and referrer.startswith(f"{scheme}//{host}/"):
         origin = "/" + referrer.split("/", 3)[3]
+        source = None if redirects else origin
         path, from_path = target.partition("?")[0], origin.partition("?")[0]
         from_template, is_same_path = _template(origin), path == from_path
         is_nested = not is_same_path and from_path != "/" and path.endswith(from_path)
     bare = form(target)
     code = form_hash(bare) if bare else None
     is_of_others = is_foreign(url, referrer) if foreign is None else foreign
-    return UrlShape(template(target), code, extension(target), from_template, is_same_path, is_nested, is_of_others)
+    return UrlShape(
+        template(target), code, extension(target), from_template, is_same_path, is_nested, is_of_others, source
+    )
 
 
 _template = functools.lru_cache(1 << 12)(template)
@@ -55,7 +75,7 @@ class Known:
         self._first: dict[str, int] = {}
         self._pages: dict[str, list[int]] = {}
         for row in filter(is_own, self.rows.values()):
-            name = row["template"]
+            name = template_part(row["template"])
             self._first[name] = min(self._first.get(name, row["round"]), row["first"] or row["round"])
             pages = self._pages.setdefault(name, [0, 0])
             pages[0] += row["pages"]
@@ -98,14 +118,25 @@ def names_of(shape: UrlShape, kind: Kind, known: Mapping[Name, Row]) -> list[Nam
     """The rows that apply to a URL: its template's own and, until that is judged, those shared by new templates.
 
     New combinations of several parameters of a path share a row, because filters occur in all combinations. A refused
-    file extension has an additional row.
+    file extension has an additional row. A page whose links were tried has a row of its own, which decides instead:
+    one with few results does while its template is not open.
     """
     own, refused = (shape.template, kind), (ANY + shape.extension, Kind.TYPE)
     by_type = [refused] if shape.extension and refused in known and kind != Kind.FOREIGN else []
-    if has_proved(known.get(own)) or vouched_pages(own, known):
+    source, of_template = known.get(source_name(shape, kind) or own), known.get(own)
+    if source and source is not of_template:
+        is_closed = of_template is not None and of_template["state"] != State.OPEN
+        if is_closed or requests_of(source) >= ENOUGH:
+            return [(source["template"], kind), *by_type]
+    if has_proved(of_template) or vouched_pages(own, known):
         return [own, *by_type]
     queries = query_template(shape.template)
     return [own, *([(queries, kind)] if queries else []), (ANY, kind), *by_type]
+
+
+def source_name(shape: UrlShape, kind: Kind) -> Name | None:
+    """The row of the links of one page to a template; None if they are judged by the template alone."""
+    return (shape.template + SOURCE + shape.source, kind) if kind is Kind.PLAIN and shape.source else None
 
 
 def type_name(shape: UrlShape) -> Name:

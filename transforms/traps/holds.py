@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..tables.newest import newest
 from ..tables.schemas import Row
 from .allow_list import AllowList
-from .discovery import Known, from_elsewhere, kind_of, names_of, shape_of
+from .discovery import Known, from_elsewhere, kind_of, names_of, shape_of, source_name
 from .judge import SPARED, is_exempt
 from .template_rows import Kind, State, is_shared
 
@@ -32,6 +32,7 @@ class Holds:
         self._hosts = {one.host: (Known(one.rows), frozenset(one.forms)) for one in hosts}
         self._is_allowed = is_allowed
         self._found: dict[bytes, list[Row]] = {}  # by key of the URL: each is looked up for several purposes
+        self._sampled = set[bytes]()  # keys of URLs that were found lately, on pages of whose links none was tried
 
     def __bool__(self) -> bool:
         return bool(self._hosts)
@@ -53,14 +54,21 @@ class Holds:
 
     def _find(self, row: Row) -> list[Row]:
         known, forms = self._hosts[row["host"]]
-        shape = shape_of(row["url"], row["referrer"], row.get("foreign"))
-        names = names_of(shape, kind_of(shape, bool(row["links_without_news"]), forms, known), known.rows)
+        shape = shape_of(row["url"], row["referrer"], row.get("foreign"), row.get("redirects") or 0)
+        kind = kind_of(shape, bool(row["links_without_news"]), forms, known)
+        names = names_of(shape, kind, known.rows)
         found = [known.rows[name] for name in names if name in known.rows and known.rows[name]["state"] != State.OPEN]
+        is_new = found and (found[0]["template"], found[0]["kind"]) == (shape.template, kind)
+        is_recent = (row.get("discovered_round") or 0) >= max(one["round"] for one in known.rows.values()) - 1
+        if is_new and is_recent and source_name(shape, kind):
+            self._sampled.add(row["url_key"])
         return [] if found and self._is_allowed(row["url"]) else found
 
     def __call__(self, row: Row) -> bool:
         """Whether a row is held. A sample is exempt while its host has other pages to visit."""
         budgets = [int(one["budget"]) for one in self.throttled(row) if one["state"] == State.TRAPPED]
+        if row["url_key"] in self._sampled:
+            return False
         return bool(budgets) and (min(budgets) == 0 or int.from_bytes(row["url_key"][-4:]) % SPARED != 0)
 
 

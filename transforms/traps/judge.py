@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..tables.schemas import Row
 from .draining import DRAINED, Queue, drains, is_useful
-from .template_rows import ENOUGH, FIRST, OFTEN, WINDOW, Kind, State, is_sure, requests_of, results
+from .template_rows import ENOUGH, FIRST, OFTEN, SOURCE, WINDOW, Kind, State, is_sure, requests_of, results
 
 ALL_FAIL, ALL_REFUSED, ALL_CHAINED = 64, 16, 16
 """Number of requests without a page, of refused types, and of redirects after two others of the same template, before
@@ -24,6 +24,7 @@ _MOST_FOREIGN = 48  # pages per round of a throttled template of kind foreign
 _SELDOM = 1 / 4  # share of recent pages with news, up to which an open template is throttled
 _LIKE_BEFORE = 2  # while a template drains, its budget is at least its different pages so far by this
 _LED_ON = 1 / 8  # share of redirects without which a template of redirects is throttled
+_OF_SOURCE = 2  # pages per round by the links of a page, of which nothing was useful
 _SAMPLES = 3
 
 
@@ -105,7 +106,22 @@ def _of_open(row: Row, counts: Counts) -> tuple[State, int]:
     leads_nowhere = row["redirected"] == requests and not row["reached"]
     if leads_nowhere and resolved >= ENOUGH:
         return State.OPEN, _REOPENED
-    return State.OPEN, first if requests < ENOUGH or leads_nowhere else max(first, growth * requests)
+    is_barren = leads_nowhere or not (row["pages"] or row["redirected"])
+    return State.OPEN, first if requests < ENOUGH or is_barren else max(first, growth * requests)
+
+
+def of_source(row: Row, template_: Row | None) -> Row:
+    """The row of a page's links to a template after a round: it is sampled until one of them is useful.
+
+    If nothing of a first sample is, while the template is not open, the others wait for the template.
+    """
+    if row["fresh"] or row["reached"]:
+        return row
+    is_closed = template_ is not None and template_["state"] != State.OPEN
+    if is_closed and row["state"] == State.OPEN:
+        return row | {"state": State.TRAPPED, "since": row["round"], "budget": 0}
+    is_unresolved = row["redirected"] == requests_of(row)  # the next round shows where they led
+    return row | {"budget": min(row["budget"], _SAMPLED if is_unresolved else _OF_SOURCE)}
 
 
 def end(row: Row, is_idle: bool, round_: int) -> Row:
@@ -123,7 +139,10 @@ def end(row: Row, is_idle: bool, round_: int) -> Row:
 
 def wake(row: Row, round_: int) -> Row:
     """The row of a trapped template on a host that has other pages to visit again: the template is sampled."""
-    return row | {"budget": 1, "round": round_} if row["state"] == State.TRAPPED and not row["budget"] else row
+    is_small = SOURCE in row["template"] and requests_of(row) < ENOUGH
+    if row["state"] != State.TRAPPED or row["budget"] or is_small:
+        return row
+    return row | {"budget": 1, "round": round_}
 
 
 def is_exempt(depth: int, kind: str | None, digest: bytes | None) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from ..urls.templates import family
+from .template_rows import template_part
 
 _MOST = 3  # names of a trap; a general one replaces more
 
@@ -21,7 +22,7 @@ def group_templates(templates: Collection[str]) -> dict[str, tuple[str, ...]]:
     groups: list[tuple[set[str], list[str]]] = []  # marks and templates
     least = min(map(_sharing, templates), default=0)
     for template in sorted(name for name in templates if _sharing(name) == least):
-        marks, members = set(_marks(template)), [template]
+        marks, members = set(_marks(template_part(template))), [template]
         others = [group for group in groups if group[0] & marks]
         for group in others:
             groups.remove(group)
@@ -54,7 +55,7 @@ def _marks(template: str) -> Iterator[str]:
 
 
 def _names(members: Iterable[str]) -> tuple[str, ...]:
-    names = sorted({_name(template) for template in members})
+    names = sorted({_name(template_part(template)) for template in members})
     if len(names) <= _MOST:
         return tuple(names)
     ends = {name.partition("/**")[2] for name in names}

@@ -19,10 +19,17 @@ WINDOW = 32
 OFTEN = 1 / 2
 """Share of recent pages with news, from which on news are frequent."""
 
+OF_SOURCE = 3
+"""Number of useless requests by the links of one page that count for a template in a round: less than `ENOUGH`, so that
+no page decides about the links of others."""
+
+_NEW_SOURCES, _LEAST_SOURCES = 16, 2
 _MOSTLY = 2 / 3  # the same, from which on a template is surely no trap
 ANY = "*"
 """The template of a row that all templates of a host share, or the start of that of a file extension."""
 
+SOURCE = " linked by "
+"""Between a template and the path of a page, in the name of a row of this page's links to the template."""
 
 REOPENED = "reopened"
 """The counter, in the manifest of an update step, of templates that were trapped and are open again."""
@@ -127,6 +134,21 @@ def vouched_pages(name: Name, known: Mapping[Name, Row]) -> int:
     """The first budget of a series whose template `is_sure` by its plain pages: as many pages; otherwise 0."""
     row = known.get((name[0], Kind.PLAIN)) if name[1] == Kind.SERIES else None
     return int(row["news"]) if row and is_sure(row) else 0
+
+
+def template_part(name: str) -> str:
+    """The template of a row, without the page whose links it is about."""
+    return name.partition(SOURCE)[0]
+
+
+def new_sources(row: Row) -> int:
+    """How many pages with links to a template that is not open have a sample in a round, if none of theirs was tried.
+
+    A page costs the template about `OF_SOURCE` useless requests, so that these grow with the logarithm of such pages.
+    At least `_LEAST_SOURCES` have one.
+    """
+    useless = int(row["pages"] + row["failed"] + row["redirected"] - row["fresh"])
+    return max(_LEAST_SOURCES, _NEW_SOURCES * OF_SOURCE // (OF_SOURCE + max(0, useless)))
 
 
 def is_shared(template_: str) -> bool:

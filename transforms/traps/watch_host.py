@@ -12,13 +12,25 @@ from ..urls.canonical import url_key
 from ..urls.templates import family
 from . import judge, soft_404
 from .allow_list import AllowList
-from .discovery import Known, UrlShape, from_elsewhere, kind_of, names_of, shape_of, type_name
+from .discovery import Known, UrlShape, from_elsewhere, kind_of, names_of, shape_of, source_name, type_name
 from .draining import Queue
 from .holds import TrappedHost
 from .judge import Counts
 from .news import NOTHING_SEEN, Duplicates, HostNews, Seen
 from .novelty import pack
-from .template_rows import Kind, Name, State, is_own, is_shared, new_row
+from .template_rows import (
+    ENOUGH,
+    FIRST,
+    OF_SOURCE,
+    SOURCE,
+    Kind,
+    Name,
+    State,
+    is_own,
+    is_shared,
+    new_row,
+    template_part,
+)
 
 _CHAIN = 2  # redirects in a row within a template; a renamed page takes one, its old address without a slash another
 
@@ -91,11 +103,13 @@ def watch(
     """
     earlier, duplicates = Known(traps), Duplicates(copies, near)
     pages = sum(int(row["pages"]) for row in earlier.rows.values() if not is_shared(row["template"]))
-    news, tally, stale = HostNews(trap_samples, pages, _answers(requests), site), _Tally(earlier.rows), list[bytes]()
+    answers = _answers(requests)
+    answers |= _with_errors(requests, {*answers, *(row["template"] for row in trap_samples if row.get("answer"))})
+    news, tally, stale = HostNews(trap_samples, pages, answers, site), _Tally(earlier.rows), list[bytes]()
     for request in sorted(requests, key=_order):
         if request["kind"] is not None:
             continue
-        shape = shape_of(request["url"], request["referrer"], request["foreign"])
+        shape = shape_of(request["url"], request["referrer"], request["foreign"], request["redirects"])
         kind = kind_of(shape, bool(request["links_without_news"]), news.forms, earlier)
         group = family(shape.template)
         news.add_form(shape.form, group)
@@ -107,10 +121,17 @@ def watch(
         tally.add(request, shape, kind, came, is_counted=not is_allowed(request["url"]))
     counts = tally.counts()
     changed = _judged(host, earlier.rows, counts, tally.samples, queues, round_, len(requests))
+    for name, row in changed.items():
+        if SOURCE in name[0]:
+            changed[name] = judge.of_source(row, earlier.rows.get((template_part(name[0]), name[1])))
+    suspected = news.suspected()
+    for name, row in changed.items():  # until its host has answered, a family that is asked grows no more
+        if row["state"] == State.OPEN and family(template_part(name[0])) in suspected:
+            changed[name] = row | {"budget": min(row["budget"], FIRST[Kind(name[1])])}
     reopened = _count_reopened(earlier.rows, changed)
     is_idle = tally.is_idle and bool(counts) and not any(came.fresh for came in counts.values())
     changed |= _ended(earlier.rows | changed, is_idle, bool(counts), round_)
-    known, suspected = earlier.rows | changed, news.suspected()
+    known = earlier.rows | changed
     probes = [row for page in suspected.values() for row in _probes(page, key)]
     has_traps = any(row["state"] != State.OPEN for row in known.values())
     trapped = TrappedHost(host, list(known.values()), sorted(news.forms)) if has_traps else None
@@ -124,6 +145,8 @@ class _Tally:
     def __init__(self, known: Mapping[Name, Row]) -> None:
         self._known = known
         self._results = Counter[tuple[tuple[Name, ...], Counts]]()  # of equal requests, by their names and results
+        self._by_source = dict[Name, list[Counts]]()  # of pages whose links were not tried before
+        self._useless = Counter[Name]()
         self._redirects = dict[str, Counter[str]]()  # by template
         self.samples = dict[Name, list[str]]()  # URLs that were not fresh
         self.is_idle = True  # whether all requests were of throttled or trapped templates
@@ -143,17 +166,30 @@ class _Tally:
         self.is_idle = self.is_idle and any(held)
         if not is_counted:
             return
+        source = source_name(shape, kind)
+        own = (shape.template, kind)
+        if source and names[0] == own:
+            self._by_source.setdefault(source, []).append(came)
+            self._useless[source] += not came.fresh and not came.redirected  # the next round shows where it led
+            if not came.fresh and not came.redirected and self._useless[source] > OF_SOURCE:
+                names = [name for name in names if name[1] == Kind.TYPE]
         self._results[tuple(names), came] += 1
         if not came.fresh:
-            for name in names:
+            for name in {*names, source or own}:
                 self.samples.setdefault(name, []).append(request["url"])
 
     def counts(self) -> dict[Name, Counts]:
         """The results by name."""
         counts = _totals(self._results)
+        for name, results in self._by_source.items():
+            template = self._known.get((template_part(name[0]), name[1]))
+            total = Counts(*map(sum, zip(*results, strict=True)))
+            is_closed = template is not None and template["state"] != State.OPEN
+            if is_closed or max(self._useless[name], total.redirected) >= ENOUGH:
+                counts[name] = total
         for name in {*self._known, *counts}:
-            if name[0] in self._redirects:
-                counts[name] = counts.get(name, Counts())._replace(**self._redirects[name[0]])
+            if found := self._redirects.get(template_part(name[0])):
+                counts[name] = counts.get(name, Counts())._replace(**found)
         return counts
 
 
@@ -209,6 +245,13 @@ def _answers(requests: Iterable[YieldRow]) -> dict[str, soft_404.Known]:
         if request["kind"] == PROBE and request["referrer"]:
             found.setdefault(family(shape_of(request["referrer"]).template), []).append(request)
     return {group: soft_404.learn(answers) for group, answers in found.items()}
+
+
+def _with_errors(requests: Iterable[YieldRow], answered: Iterable[str]) -> dict[str, soft_404.Known]:
+    """The families of a round in which the host has answered a URL with 404 or 410: these need not be asked."""
+    gone = (request for request in requests if request["outcome"] == Outcome.GONE and request["kind"] is None)
+    found = {family(shape_of(request["url"]).template) for request in gone}
+    return dict.fromkeys(found.difference(answered), soft_404.Known(soft_404.ErrorPages.NONE))
 
 
 def _probes(sample: YieldRow, key: bytes) -> Iterator[CandidateRow]:

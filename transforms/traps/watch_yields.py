@@ -1,8 +1,9 @@
 """The stages of an update step that read and write traps, and find the pages of a round without news."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
+import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
@@ -10,10 +11,11 @@ from apache_beam.pvalue import TaggedOutput
 from ..duplicates.clusters import VERDICTS
 from ..duplicates.exact import DUPLICATES
 from ..exchange.batch_schemas import STALE, YIELDS, CandidateRow
-from ..exchange.functions import Output, Partition, Side, StageFn, WriteFn
-from ..exchange.summaries import Found, found
+from ..exchange.partitions import Partition, StageFn, tagged
+from ..exchange.semi_join import CollectHosts
+from ..exchange.writers import closed
 from ..settings import Traps
-from ..tables.batches import Batch, by_host, from_ipc
+from ..tables.batches import Batch, by_host, from_ipc, read_ipc, to_ipc
 from ..tables.key_scan import Wanted, matching_rows
 from ..tables.schemas import TRAP_QUEUES, TRAP_SAMPLES, TRAPS, Row
 from ..tables.table_files import TableFile, TableWriter, open_parquet, read_table, statistics
@@ -22,29 +24,26 @@ from .template_rows import REOPENED, State
 from .watch_host import queues_of, watch_host
 
 
-class WatchFn(WriteFn):
+class WatchFn(StageFn):
     """Finds the pages of a round without news, and judges templates by them; writes traps and trap_samples.
 
     Takes a shard of hosts.
     """
 
-    yields, duplicates, near = Side(YIELDS), Side(DUPLICATES), Side(VERDICTS)
-    traps, trap_samples, trap_queues = Side(TRAPS), Side(TRAP_SAMPLES), Side(TRAP_QUEUES)
-    stale = Output(STALE)
-    trapped = Output(tuple)  # `TrappedHost` as a tuple, of each host with throttled or trapped templates
-    probes = Output(list[CandidateRow])
-
     def __init__(self, root: str, round_: int, settings: Traps, key: bytes) -> None:
+        super().__init__()
         self._root, self._round, self._allow, self._key = root, round_, settings.allow, key
 
-    def process(self, partition: Partition) -> Iterator[TaggedOutput]:
+    def process(self, partition: Partition) -> "Iterator[TaggedOutput]":
         number, sides = partition
         is_allowed = compile_allow_list(self._allow)
-        copies = _originals(self.duplicates.table(sides), "duplicate_of")
-        near = _originals(self.near.table(sides), "near_duplicate_of")
-        requests = _by_host(self.yields.table(sides).to_pylist())
-        tables = (self.traps, self.trap_samples, self.trap_queues)
-        traps, trap_samples, queues = (_by_host(side.table(sides).to_pylist()) for side in tables)
+        copies = _originals(from_ipc(sides["duplicates"], DUPLICATES), "duplicate_of")
+        near = _originals(from_ipc(sides["near"], VERDICTS), "near_duplicate_of")
+        requests = _by_host(from_ipc(sides["yields"], YIELDS).to_pylist())
+        tables = {"traps": TRAPS, "samples": TRAP_SAMPLES, "queues": TRAP_QUEUES}
+        traps, trap_samples, queues = (
+            _by_host(from_ipc(sides[name], schema).to_pylist()) for name, schema in tables.items()
+        )
         stale, rows, reopened = list[bytes](), dict[str, list[Row]](traps=[], trap_samples=[]), 0
         for host in sorted(requests.keys() | traps.keys()):
             sides_ = (traps.get(host, ()), trap_samples.get(host, ()), queues_of(queues.get(host, ()), self._round - 1))
@@ -52,21 +51,21 @@ class WatchFn(WriteFn):
             watched = watch_host(host, requests.get(host, ()), copies, near, *sides_, *last)
             stale += watched.stale
             if watched.probes:
-                yield self.probes.at(number, watched.probes)
+                yield TaggedOutput("probes", watched.probes)
             rows["traps"] += watched.traps
             rows["trap_samples"] += watched.trap_samples
             reopened += watched.reopened
             if watched.trapped:
-                yield self.trapped.once(tuple(watched.trapped))
+                yield TaggedOutput("trapped", tuple(watched.trapped))
         for table, part in rows.items():
             counts = {REOPENED: reopened} if reopened and table == "traps" else None
-            yield from self.files.if_any(self._write(table, part, counts))
-        yield self.stale.at(number, pa.table({"url_key": stale}, schema=STALE))
+            yield from tagged("files", self._write(table, part, counts))
+        yield TaggedOutput("stale", (number, to_ipc(pa.table({"url_key": stale}, schema=STALE))))
 
-    def _write(self, table: str, rows: list[Row], counts: dict[str, int] | None) -> TableFile | None:
+    def _write(self, table: str, rows: list[Row], counts: dict[str, int] | None) -> Iterator[TableFile]:
         writer = TableWriter(self._root, table, self._round)
         writer.write_rows(rows, counts)
-        return writer.close()
+        return closed(writer)
 
 
 def _originals(rows: pa.Table, column: str) -> dict[bytes, bytes]:
@@ -91,58 +90,74 @@ def hosts_with_traps(path: str, root: str) -> Iterator[str]:
                 yield from pc.unique(rows.filter(pc.not_equal(rows["state"], State.OPEN.value))["host"]).to_pylist()
 
 
-class HostsWithTrapsFn(StageFn):
-    """Takes the path of a traps file; yields `hosts_with_traps`."""
+class _ReadHostsFn(beam.DoFn):
+    """The rows of a table for some hosts, by shard of the host."""
 
-    hosts = Output(list[str])
+    def __init__(self, root: str, schema: pa.Schema, shards: int) -> None:
+        self._root, self._schema, self._shards = root, schema, shards
 
-    def __init__(self, root: str) -> None:
-        self._root = root
-
-    def process(self, path: str) -> Iterator[TaggedOutput]:
-        yield from self.hosts.if_any(list(hosts_with_traps(path, self._root)))
-
-
-class _ReadHostsFn(StageFn):
-    """The rows of a table for the hosts in some parts of the summary, by shard of their host."""
-
-    rows: Output
-    _parts: tuple[str, ...]
-
-    def __init__(self, root: str, shards: int) -> None:
-        self._root, self._shards = root, shards
-
-    def process(self, path: str, summary: Found) -> Iterator[TaggedOutput]:
-        hosts = sorted({host for part in self._parts for host in found(part, summary) or ()})
-        for rows in matching_rows(self._root, path, self.rows.content, Wanted("host", hosts)):
-            yield from self.rows.each(by_host(rows, self._shards))
+    def process(self, path: str, *hosts: Wanted) -> Iterator[Batch]:
+        wanted = Wanted("host", sorted({host for some in hosts for host in some.values}))
+        for rows in matching_rows(self._root, path, self._schema, wanted):
+            yield from by_host(rows, self._shards)
 
 
-class ReadTrapsFn(_ReadHostsFn):
-    """The rows of traps for the hosts of the round and those with throttled or trapped templates."""
+class _ReadAllFn(beam.DoFn):
+    def __init__(self, root: str, schema: pa.Schema, shards: int) -> None:
+        self._root, self._schema, self._shards = root, schema, shards
 
-    rows, _parts = Output(TRAPS), ("hosts", "trap_hosts")
-
-
-class ReadTrapSamplesFn(_ReadHostsFn):
-    """The rows of trap_samples for the hosts of the round."""
-
-    rows, _parts = Output(TRAP_SAMPLES), ("hosts",)
+    def process(self, path: str) -> Iterator[Batch]:
+        yield from by_host(read_table(self._root, [path], self._schema), self._shards)
 
 
-class ReadTrapQueuesFn(StageFn):
-    """All rows of trap_queues, by shard of their host."""
-
-    rows = Output(TRAP_QUEUES)
-
-    def __init__(self, root: str, shards: int) -> None:
-        self._root, self._shards = root, shards
-
-    def process(self, path: str, *_: Found) -> Iterator[TaggedOutput]:
-        rows = read_table(self._root, [path], TRAP_QUEUES)
-        yield from self.rows.each(by_host(rows, self._shards))
-
-
-def hosts_of(batch: Batch) -> Iterator[tuple[int, set[str]]]:
+def hosts_of(batch: Batch) -> Iterator[str]:
     """The hosts of a batch of YIELDS."""
-    yield batch[0], set(from_ipc([batch[1]], YIELDS)["host"].to_pylist())
+    yield from read_ipc(batch[1], ["host"])["host"].unique().to_pylist()
+
+
+class Watched(NamedTuple):
+    """The templates of a round's hosts, judged."""
+
+    stale: "beam.PCollection[Batch]"  # STALE: the pages without news, by shard
+    trapped: "beam.PCollection[tuple]"  # `TrappedHost` as a tuple, of each host with throttled or trapped templates
+    probes: "beam.PCollection[list[CandidateRow]]"  # URLs that cannot exist
+    files: "beam.PCollection[TableFile]"
+
+
+class TrapFiles(NamedTuple):
+    """Files of the tables of traps."""
+
+    traps: Sequence[str]
+    samples: Sequence[str]
+    queues: Sequence[str]
+
+
+class JudgeTemplates(beam.PTransform):
+    """Judges the templates of the hosts of a round by what their pages yield, and by what earlier rounds have found.
+
+    Takes YIELDS, DUPLICATES and VERDICTS (`near`) by shard of the host.
+    """
+
+    def __init__(self, root: str, files: TrapFiles, shards: int, watch: WatchFn) -> None:
+        super().__init__()
+        self._root, self._files, self._shards, self._watch = root, files, shards, watch
+
+    def expand(self, found: "dict[str, beam.PCollection[Batch]]") -> "Watched":
+        pipeline, root, shards = found["yields"].pipeline, self._root, self._shards
+        paths = {
+            name: pipeline | f"Files{name.title()}" >> beam.Create(some) for name, some in self._files._asdict().items()
+        }
+        of_round = found["yields"] | "Hosts" >> beam.FlatMap(hosts_of) | "CollectHosts" >> CollectHosts()
+        trapped = paths["traps"] | "HostsWithTraps" >> beam.FlatMap(hosts_with_traps, root)
+        requested = beam.pvalue.AsSingleton(of_round)
+        judged = beam.pvalue.AsSingleton(trapped | "CollectTrapped" >> CollectHosts())
+        earlier = {
+            "traps": paths["traps"]
+            | "Spread" >> beam.Reshuffle()
+            | "ReadTraps" >> beam.ParDo(_ReadHostsFn(root, TRAPS, shards), requested, judged),
+            "samples": paths["samples"]
+            | "ReadSamples" >> beam.ParDo(_ReadHostsFn(root, TRAP_SAMPLES, shards), requested),
+            "queues": paths["queues"] | "ReadQueues" >> beam.ParDo(_ReadAllFn(root, TRAP_QUEUES, shards)),
+        }
+        by_shard = {**found, **earlier} | "ByShard" >> beam.CoGroupByKey()
+        return Watched(*(by_shard | "Watch" >> beam.ParDo(self._watch).with_outputs(*Watched._fields)))

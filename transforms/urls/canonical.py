@@ -14,6 +14,7 @@ import ada_url
 from publicsuffixlist import PublicSuffixList
 
 from . import dedup
+from .query_charset import with_query_in
 
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _ESCAPE_OR_UNSAFE = re.compile(r"%([0-9A-Fa-f]{2})?|[^A-Za-z0-9\-._~!$&'()*+,;=:@/?]")
@@ -27,6 +28,7 @@ _FETCHABLE = re.compile(
     r"https?://(?:(?![^/:]{254})(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}|\[[0-9a-f:]+\])(?::[1-9][0-9]*)?"
     r"/[A-Za-z0-9\-._~!$&'()*+,;=:@/?%]*"
 )
+_PORT = re.compile(r":[0-9]*$")
 _IPV4 = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
 # A path whose segments no rule changes, after `../`. Possessive, so that it takes linear time.
 _PLAIN_PATH = re.compile(
@@ -49,14 +51,17 @@ def resolve(reference: str, base: str | None = None) -> str | None:
         return None
 
 
-def canonicalize(reference: str, base: str | None = None) -> str | None:
+def canonicalize(reference: str, base: str | None = None, charset: str = "utf-8") -> str | None:
     """The form of an http or https URL that is stored and fetched; None for other schemes and invalid URLs.
 
-    `resolve`, followed by `CANONICAL_RULES`. Idempotent; requests sends exactly these bytes.
+    `resolve`, followed by `CANONICAL_RULES`. Idempotent; requests sends exactly these bytes. `charset` is that of the
+    page: browsers send the query of its links in it (`with_query_in`).
 
     >>> canonicalize("HTTP://me@Example.org.:80/%7ea%2fb/../[x]?#top")
     'http://example.org/%5Bx%5D'
     """
+    if charset != "utf-8":
+        reference = with_query_in(reference, charset)
     return _of_plain_path(reference, base) or _by_standard(reference, base)
 
 
@@ -162,8 +167,17 @@ def neatness(url: str) -> tuple[int, str]:
 
 
 def host(url: str) -> str:
-    """The host of a canonical URL, with `:port` unless it is the scheme's default: the politeness key."""
+    """The host of a canonical URL, with `:port` unless it is the scheme's default."""
     return url.split("/", 3)[2]
+
+
+def host_name(host: str) -> str:
+    """A host without its port: the key of a politeness queue.
+
+    >>> host_name("a.org:8080"), host_name("[::1]:80"), host_name("[::1]")
+    ('a.org', '[::1]', '[::1]')
+    """
+    return _PORT.sub("", host) if ":" in host else host
 
 
 def origin(url: str) -> str:
@@ -178,7 +192,7 @@ def domain(host: str) -> str:
     >>> domain("www.Example.co.uk:8080"), domain("127.0.0.1:80"), domain("localhost")
     ('example.co.uk', '127.0.0.1', 'localhost')
     """
-    name = re.sub(r":[0-9]*$", "", host.lower())
+    name = host_name(host.lower())
     if name.startswith("[") or _IPV4.fullmatch(name):
         return name
     return _public_suffixes().privatesuffix(name) or name

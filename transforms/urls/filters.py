@@ -127,6 +127,23 @@ def is_out_of_scope(mode: str, seed_hosts: frozenset[str]) -> UrlRule:
     return lambda url: urls.domain(urls.host(url)) not in domains
 
 
+def has_other_port(ports: Iterable[str], seed_hosts: frozenset[str]) -> UrlRule:
+    """Rejects ports that are neither their scheme's, nor a seed's, nor among `ports`: a page may link 65,535 of a name.
+
+    The ports of this machine are its user's.
+    """
+    allowed = frozenset(ports) | {"80", "443"}
+
+    def is_other(url: str) -> bool:
+        host = urls.host(url)
+        name = urls.host_name(host)
+        if name == host or host in seed_hosts or host[len(name) + 1 :] in allowed:
+            return False
+        return not name.startswith(("127.", "[::1]")) and name != "localhost" and not name.endswith(".localhost")
+
+    return is_other
+
+
 def url_rules(scope: Scope, seed_hosts: frozenset[str], extensions: frozenset[str]) -> dict[str, UrlRule]:
     """The rules that depend on the URL alone, by name, in order; rules that can reject nothing are left out.
 
@@ -138,6 +155,7 @@ def url_rules(scope: Scope, seed_hosts: frozenset[str], extensions: frozenset[st
         "exclude": matches(scope.exclude) if scope.exclude else None,
         "include": _unless(matches(scope.include)) if scope.include else None,
         "scope": is_out_of_scope(scope.mode, seed_hosts),
+        "port": has_other_port(scope.ports, seed_hosts),
         "path_depth": is_too_deep(scope.path_depth),
         "repetition": repeats,
         "query": has_query_of_a_program(scope.parameters),
@@ -208,7 +226,8 @@ class UrlFilter:
         """The name of the first rule by which a URL is no external target whose status is asked for; None if it is one.
 
         It is one outside the hosts of the scope only, and if the setting is on. The operator's own rules hold: the
-        length, `deny_host`, `exclude`, and URL filters. The extension, the depth and the shape of the URL do not count.
+        length, `deny_host`, `exclude`, `port`, and URL filters. The extension, the depth and the shape of the URL do
+        not count.
         """
         is_outside = self._rules.get("scope")
         if not (self.scope.check_external and is_outside and is_outside(url)):
@@ -225,8 +244,8 @@ class UrlFilter:
         return (self.reject if kind is None else self.reject_sitemap)(url, depth, redirects)
 
 
-_FOR_SITEMAPS = ("deny_host", "exclude", "scope")
-_FOR_EXTERNAL = ("deny_host", "exclude")
+_FOR_SITEMAPS = ("deny_host", "exclude", "scope", "port")
+_FOR_EXTERNAL = ("deny_host", "exclude", "port")
 
 
 @functools.lru_cache(maxsize=2**15)

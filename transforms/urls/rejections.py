@@ -31,6 +31,7 @@ def in_words(rule: str, url: str, scope: Scope) -> str:
             f"its status is not asked for: scope.check_external = {str(scope.check_external).lower()},"
             f' scope.mode = "{scope.mode}"'
         ),
+        "port": "its port is neither 80, 443, a seed's, nor one of scope.ports",
         "path_depth": f"its path has more than {scope.path_depth} segments (scope.path_depth)",
         "repetition": f"segments of its path repeat {REPETITIONS} times in a row",
         "query": (

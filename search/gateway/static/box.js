@@ -153,11 +153,9 @@ class SearchBox extends HTMLElement {
 
   #groups(text, [, suggested, , urls], found) {
     const queries = suggested.filter((query, number) => !urls[number] && query !== text).slice(0, QUERIES);
-    const groups = queries.length
-      ? [this.#group("Suggestions", ...queries.map((query) => this.#suggestion(query)))]
-      : [];
-    groups.push(...found.hits.filter((hit) => isWebUrl(hit.url)).map((hit) => this.#page(hit)));
+    const groups = found.hits.filter((hit) => isWebUrl(hit.url)).map((hit) => this.#page(hit));
     if (!found.total) groups.push(element("p", {}, "No page matches."));
+    if (queries.length) groups.push(this.#group("Suggestions", ...queries.map((query) => this.#suggestion(query))));
     if (found.total > found.hits.length) {
       const all = this.#option(this.#address("", { q: this.#query }), `All ${found.total.toLocaleString()} pages`);
       groups.push(this.#group("All results", all));

@@ -1,0 +1,105 @@
+"""PDF, office files and books: cases that people met, and their siblings.
+
+Right is what pdftotext (poppler) joins, and what the formats' standards say: ECMA-376, EPUB 3.3.
+"""
+
+import pytest
+
+from beamtrawl.transforms.kinds.pdf_process import joined
+from beamtrawl.transforms.parsing.html_page import parse_page
+from tests.support.files import pdf
+from tests.support.office import archive, docx, epub, pptx, shape, xlsx
+from tests.support.tables import each_row
+
+HYPHENS = {
+    "a word": ("a light\x02house", "a lighthouse"),
+    "two words": ("obser\x02vatory and Po\x02litik", "observatory and Politik"),
+    "capitals": ("LIGHT\x02HOUSE", "LIGHTHOUSE"),
+    "another script": ("обсер\x02ватория", "обсерватория"),
+    "a capital alone": ("X\x02ray", "X-ray"),
+    "a number": ("UTF\x028", "UTF-8"),
+    "names": ("Jean\x02Paul", "Jean-Paul"),
+    "none": ("well-known", "well-known"),
+}
+
+
+@each_row(HYPHENS)
+def test_hyphens_at_line_ends(text, whole):
+    assert joined(text) == whole
+
+
+def parse(body, content_type="application/octet-stream"):
+    return parse_page(body, "http://a.test/file", content_type, [], "robot", ("html", "pdf", "office", "epub"))
+
+
+def test_a_word_of_a_pdf_that_is_divided_at_a_line_end():
+    page = parse(
+        pdf(["The harbour has a light-) Tj 0 -14 Td (house and a bird obser-) Tj 0 -14 Td (vatory"]), "application/pdf"
+    )
+    assert page.text == "The harbour has a lighthouse and a bird observatory"
+
+
+STRICT = {
+    "http://schemas.openxmlformats.org/officeDocument/2006/relationships": "relationships",
+    "http://schemas.openxmlformats.org/wordprocessingml/2006/main": "wordprocessingml/main",
+    "http://schemas.openxmlformats.org/spreadsheetml/2006/main": "spreadsheetml/main",
+    "http://schemas.openxmlformats.org/presentationml/2006/main": "presentationml/main",
+    "http://schemas.openxmlformats.org/drawingml/2006/main": "drawingml/main",
+}
+
+
+def strict(parts):
+    """The parts in the namespaces of ISO/IEC 29500-1 (strict)."""
+    changed = dict(parts)
+    for name in parts:
+        for usual, own in STRICT.items():
+            changed[name] = changed[name].replace(
+                usual, f"http://purl.oclc.org/ooxml/{own}".replace("ooxml/rel", "ooxml/officeDocument/rel")
+            )
+    return changed
+
+
+ROW = '<row><c t="inlineStr"><is><t>walrus</t></is></c></row>'
+DATED = '<row><c s="1"><v>{}</v></c><c t="d"><v>2024-03-05</v></c></row>'
+DATES = '<styleSheet><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>'
+BOOK = epub({"b.xhtml": "<p>Second walrus</p>", "a.xhtml": "<p>First walrus</p>"})
+
+
+def dated(is_1904, number):
+    made = xlsx({'name="S"': DATED.format(number)}, more={"xl/styles.xml": DATES})
+    links = made["xl/_rels/workbook.xml.rels"].replace(
+        "</Rel", '<Relationship Id="y" Type="x/styles" Target="styles.xml"/></Rel', 1
+    )
+    book = made["xl/workbook.xml"].replace("<sheets>", f'<workbookPr date1904="{is_1904}"/><sheets>')
+    return made | {"xl/_rels/workbook.xml.rels": links, "xl/workbook.xml": book}
+
+
+TEXTS = {
+    "strict docx": (strict(docx("<p><r><t>A walrus</t></r></p>")), "A walrus"),
+    "strict xlsx": (strict(xlsx({'name="S"': ROW})), "S\nwalrus"),
+    "strict pptx": (strict(pptx([shape("A walrus")])), "A walrus"),
+    "dates since 1904": (dated("1", 41747), "S\n2018-04-19 2024-03-05"),
+    "dates since 1900": (dated("0", 43209), "S\n2018-04-19 2024-03-05"),
+    "tracked changes": (
+        docx("<p><ins><r><t>A walrus</t></r></ins><del><r><delText> seal</delText></r></del></p>"),
+        "A walrus",
+    ),
+    "runs from right to left": (docx("<p><r><rPr><rtl/></rPr><t>שלום</t></r><r><t> walrus</t></r></p>"), "שלום walrus"),
+    "a very hidden sheet": (xlsx({'name="S"': ROW, 'name="H" state="veryHidden"': ROW}), "S\nwalrus"),
+    "a hidden slide": (pptx([shape("A walrus"), 'show="0"|' + shape("hidden")]), "A walrus"),
+    "a book without a spine": (
+        BOOK | {"OPS/b.opf": BOOK["OPS/b.opf"].partition("<spine>")[0] + "</package>"},
+        "First walrus\nSecond walrus",
+    ),
+    "a book with a spine": (BOOK, "Second walrus\nFirst walrus"),
+    "a book with a spine of nothing": (
+        BOOK | {"OPS/b.opf": BOOK["OPS/b.opf"].replace('idref="', 'idref="no-')},
+        "First walrus\nSecond walrus",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts(name):
+    parts, text = TEXTS[name]
+    assert parse(archive(parts)).text == text
