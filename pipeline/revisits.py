@@ -10,7 +10,7 @@ from ..transforms.exchange.semi_join import CollectKeys, ReadMatching
 from ..transforms.exchange.writers import ReportFiles
 from ..transforms.frontier.advance_urls import ReadMatchingWaiting
 from ..transforms.frontier.due_pages import IsPlanned
-from ..transforms.frontier.recrawl import DueCriteria, WriteRevisits, read_due_keys
+from ..transforms.frontier.recrawl import AgeCriteria, WriteRevisits, read_due_keys
 from ..transforms.tables.schemas import URLS
 
 _ROWS_PER_PARTITION = 100_000
@@ -22,7 +22,7 @@ class RevisitStep:
 
     root: str
     round: int
-    criteria: DueCriteria | IsPlanned
+    criteria: AgeCriteria | IsPlanned
     expected: int  # upper estimate of due pages
     urls: Sequence[str]
     waiting: Waiting

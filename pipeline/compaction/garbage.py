@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from ...transforms.directory.beside import REGISTRATION, live_stems
 from ...transforms.directory.checkpoints import fold
 from ...transforms.directory.crawl_dir import CrawlDir, next_step, visible_files
-from ...transforms.directory.own_files import is_own, remove
+from ...transforms.directory.own_files import is_own, removable, remove
 from ...transforms.directory.pieces import attempts_prefix, find_leftovers
 from ...transforms.errors import CrawlDirError
 from ...transforms.files import filesystem
@@ -46,7 +46,8 @@ def _garbage(crawl: CrawlDir, now: datetime, kept_for: timedelta, is_guarded: bo
     lately = fold(crawl.committed(), now - kept_for).manifests.values()
     left = find_leftovers(crawl, attempts_prefix(next_step(manifests)))  # the next crawl adopts them
     visible = {*visible_files(lately), *left.records, *left.promises, *(file.path for file in left.files)}
-    return [path for path in files if not (_is_visible(path, visible) or any(stem in path for stem in stems))]
+    unseen = (path for path in files if not (_is_visible(path, visible) or any(stem in path for stem in stems)))
+    return removable(crawl, unseen)
 
 
 def garbage_bytes(crawl: CrawlDir, now: datetime) -> int:

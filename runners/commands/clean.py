@@ -9,6 +9,7 @@ from ...pipeline.compaction.garbage import remove_garbage
 from ...transforms.directory.crawl_dir import CrawlDir, visible_files
 from ...transforms.directory.own_files import foreign_files
 from ...transforms.errors import DiskError, is_full
+from ...transforms.files import filesystem
 from ...transforms.tables.schemas import TABLES
 from ..process.lock import Lock, guarded
 from ..terminal.units import counted
@@ -45,9 +46,10 @@ def show_removed(directory: CrawlDir, removed: Sequence[str]) -> None:
     for path in removed if len(removed) <= _NAMED else ():
         print(f"removed: {path}")
     print(f"{counted(len(removed), 'file')} removed")
-    named = set(visible_files(directory.committed().values()))
+    visible = set(visible_files(directory.committed().values()))
     in_tables = (path for path in foreign_files(directory) if path.partition("/")[0] in _TABLES)
-    foreign = [path for path in in_tables if named.isdisjoint((path, path.rpartition("/")[0]))]
-    if foreign:
-        named = ", ".join(sorted(foreign)[:3])
-        print(f"{counted(len(foreign), 'file')} left alone, whose names are not of Beamtrawl: {named}")
+    if foreign := sorted(path for path in in_tables if visible.isdisjoint((path, path.rpartition("/")[0]))):
+        is_link = filesystem.store_of(directory.root).is_link
+        named = (f"{path} (a link)" if is_link(directory.path(path)) else path for path in foreign[:3])
+        names = ", ".join(named)
+        print(f"{counted(len(foreign), 'file')} left alone, whose names are not of Beamtrawl: {names}")

@@ -27,6 +27,7 @@ NOTHING_FETCHED = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "%(prog)s [options] DIR [-- OPTIONS OF BEAM]"  # all of them take a screen of their own
     parser.add_argument("dir", metavar="DIR", help="the crawl directory, a new one or one to go on with")
     parser.add_argument("--seed", action="append", default=[], metavar="URL", help="start here (may be repeated)")
     parser.add_argument("--seeds", metavar="FILE", help="start at the URLs in this file, one a line")
@@ -94,8 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
         session.refuse_foreign_folder(directory, "--into-nonempty")
     session.refuse_lost_settings(directory)
     session.refuse_lost_steps(directory)
-    for line in renamed(directory.read_text(SETTINGS_FILE)) if directory.exists(SETTINGS_FILE) else ():
-        print(f"beamtrawl: {line}", file=sys.stderr)
+    for hint in renamed(directory.read_text(SETTINGS_FILE)) if directory.exists(SETTINGS_FILE) else ():
+        print(f"beamtrawl: {hint}", file=sys.stderr)
     settings = _settings(directory, arguments)
     most_rounds = 1 if arguments.sample else arguments.rounds
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
@@ -106,9 +107,9 @@ def run(arguments: argparse.Namespace) -> int:
     seeds = session.choose_seeds(arguments.seed, arguments.sitemap, arguments.seeds, words, console.warn)
     session.refuse_seedless(directory, seeds, words)
     if session.is_public(seeds):
-        settings, line = with_identity(settings)
-        if line:
-            console.warn(line)
+        settings, notice_of_identity = with_identity(settings)
+        if notice_of_identity:
+            console.warn(notice_of_identity)
     session.refuse_anonymous(settings.robot, seeds, words.robot)
     try:
         session.refuse_missing_plugins(settings, directory)

@@ -18,6 +18,7 @@ from ..report.query_counts import QueryCounts, read_query_log
 from ..report.sections import queries, site_check
 from ..site_checks.check import check_site
 from ..terminal.errors import Failure, Usage
+from ..terminal.units import size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,6 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
         return
     try:
         _replace(Path(arguments.output), page)
+        print(f"report: {arguments.output} ({size(len(page.encode()))})")
     except OSError as error:
         raise Failure(f"cannot write {arguments.output}: {error.strerror}") from error
 

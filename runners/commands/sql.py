@@ -3,6 +3,7 @@
 import argparse
 import csv
 import json
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -105,13 +106,23 @@ def _answer(crawl: CrawlDir, arguments: argparse.Namespace, text: str) -> None:
         writer.writerow(names)
         writer.writerows(cells)
     else:
-        print(table(names, cells))
+        print(table(names, cells, columns_of(sys.stdout)))
 
 
-def table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Rows as aligned text, long values cut."""
+def columns_of(stream: TextIO) -> int | None:
+    """The width of a terminal in columns; None: the stream is no terminal."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
+
+
+def table(names: Sequence[str], rows: Iterable[Sequence[Any]], columns: int | None = None) -> str:
+    """Rows as aligned text, long values cut; if they are wider than `columns`, a line for each value."""
     lines = [list(names)] + [[_cut("" if value is None else str(value)) for value in row] for row in rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(names))]
+    if len(lines) > 1 and columns is not None and sum(widths) + 2 * (len(names) - 1) > columns:
+        longest = max(map(len, names))
+        records = (zip(names, line, strict=True) for line in lines[1:])
+        each = ("\n".join(f"{name.ljust(longest)}  {cell}".rstrip() for name, cell in record) for record in records)
+        return "\n\n".join(each)
     text = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     return "\n".join([text[0], "  ".join("-" * width for width in widths), *text[1:]])
 

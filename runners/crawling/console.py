@@ -23,6 +23,7 @@ from ..progress.running import Running
 T = TypeVar("T")
 
 _EVENTS_S, _LOG_S = 2.0, 60.0  # between two events on a step under way
+_TICK_S = 0.25
 
 
 def open_outputs(stream: TextIO, json: TextIO | None = None, log: TextIO | None = None) -> list[Output]:
@@ -97,6 +98,12 @@ class Console:
             self._next_at = [now + output.interval_s for output in self._outputs]
             self.event(events.Busy(message=what))
 
+    def still_busy(self, what: str) -> None:
+        """Other words for what is under way since the last `busy`."""
+        with self._lock:
+            if self._busy:
+                self._busy = what, self._busy[1]
+
     def ended(self, end: End, frontier: int, release: str) -> None:
         with self._lock:
             self._busy = None
@@ -144,6 +151,26 @@ def _while_open() -> Iterator[None]:
     except OSError as error:
         if error.errno != errno.EIO:
             raise
+
+
+@contextlib.contextmanager
+def telling(what: str, output: Output) -> Iterator[Callable[[str], None]]:
+    """Show what is under way while the body runs, which may say more of it by the function that it gets."""
+    console, ended = Console([output]), threading.Event()
+    console.busy(what)
+
+    def tick() -> None:
+        while not ended.wait(_TICK_S):
+            console.tick()
+
+    thread = threading.Thread(target=tick, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield lambda more: console.still_busy(f"{what}: {more}")
+    finally:
+        ended.set()
+        thread.join()
+        console.close()
 
 
 def run_interruptibly(work: Callable[[], T], stop: StopSignal, console: Console) -> T:

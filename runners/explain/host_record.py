@@ -93,7 +93,7 @@ def host_lines(record: Row, now: datetime) -> Iterator[str]:
         failed = counted(state["failures"], "failure")
         yield (
             f"{counted(state['requests'], 'request')}, {state['fetched']} fetched, {failed}, {size(state['bytes'])};"
-            f" half of the answers within {latency(state['latency_p50_ms'])}"
+            f" half of the answers within about {latency(state['latency_p50_ms'])}"
         )
         if state["not_before"] and state["not_before"] > now:
             yield f"not asked before {state['not_before']:%Y-%m-%d %H:%M:%S} UTC: {wait}"

@@ -12,6 +12,7 @@ from ...transforms.parsing.crawl_scope import CrawlScope
 from ...transforms.sections.section import url_of
 from ...transforms.settings import Scope, Settings
 from ...transforms.sql import open_tables
+from ..terminal.units import counted
 from .gather import TABLES, drop_files, gather
 from .rules import BY_NAME, COLUMNS, RULES, SLOW_S, Finding, Rule
 
@@ -24,6 +25,7 @@ class Count(NamedTuple):
     rule: Rule
     findings: int
     pages: int
+    targets: int  # distinct ones; 0: findings about pages themselves
 
 
 class Checked:
@@ -40,9 +42,11 @@ class Checked:
 
     def counts(self) -> list[Count]:
         """The number of findings of each rule, zeros included."""
-        found = self._connection.execute("SELECT rule, count(*), count(DISTINCT page) FROM findings GROUP BY rule")
-        by_name = {name: (count, pages) for name, count, pages in found.fetchall()}
-        return [Count(rule, *by_name.get(rule.name, (0, 0))) for rule in self._rules]
+        found = self._connection.execute(
+            "SELECT rule, count(*), count(DISTINCT page), count(DISTINCT target) FROM findings GROUP BY rule"
+        )
+        by_name = {name: tuple(counts) for name, *counts in found.fetchall()}
+        return [Count(rule, *by_name.get(rule.name, (0, 0, 0))) for rule in self._rules]
 
     def findings(self, rule: Rule, most: int | None = None) -> Iterator[Finding]:
         """The findings of a rule, by page; the first `most`, if given."""
@@ -172,8 +176,8 @@ def _notes(connection: duckdb.DuckDBPyConnection, rules: Collection[Rule], scope
         others, url = connection.execute(_OTHER_HOSTS).fetchall()[0]
         if others:
             notes.append(
-                f"links to other hosts are not checked: {others} targets (such as {url}); to have them asked for their"
-                " status: beamtrawl crawl DIR --check-external"
+                f"links to other hosts are not checked: {counted(others, 'target')} (such as {url}); to have them"
+                " asked for their status: beamtrawl crawl DIR --check-external"
             )
     if BY_NAME["orphan"] in rules and (gaps := _gaps(connection)):
         notes.append(f"orphan: not decided, because pages may have further links: {gaps}")

@@ -75,11 +75,15 @@ CREATE OR REPLACE TABLE sitemaps_known AS
     FROM answers WHERE kind = 'sitemap';
 CREATE OR REPLACE TABLE told AS
     SELECT url_key, max(fetched_at) AS since, max(round) AS round FROM documents
-    WHERE round <= {{last}} GROUP BY url_key
+    WHERE round <= {{last}} GROUP BY url_key;
+CREATE OR REPLACE TABLE copies AS
+    SELECT url_key FROM documents WHERE round <= {{last}}
+    QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC) = 1
+        AND coalesce(duplicate_of, near_duplicate_of) IS NOT NULL
 """
 """`answers`: the last visit of each URL, with its verdict and since when this is the verdict. `current`: what is a
 page, and its last visit with a body; a failure (5xx, a timeout) is no answer, as for searches. `current_sitemaps`: the
-same of sitemaps. `told`: when the text of a page has changed.
+same of sitemaps. `told`: when the text of a page has changed. `copies`: pages that another one represents in the index.
 """
 
 TARGETS = f"""

@@ -147,10 +147,12 @@ ANTI JOIN ids a ON a.url_key = f.page_key AND a.id = f.fragment
 ANTI JOIN ids b ON b.url_key = f.page_key AND b.id = f.fragment_id
 """
 
+_NO_COPY = f"{_INDEXABLE} AND p.url_key NOT IN (SELECT url_key FROM copies)"
+
 _SAME_TITLES = f"""
 JOIN (
     SELECT p.title AS same, split_part(c.url, '/', 3) AS host, count(*) AS count, min(c.url) AS one, max(c.url) AS other
-    FROM pages p JOIN current c USING (url_key) WHERE p.title <> '' AND {_INDEXABLE} GROUP BY ALL HAVING count(*) > 1
+    FROM pages p JOIN current c USING (url_key) WHERE p.title <> '' AND {_NO_COPY} GROUP BY ALL HAVING count(*) > 1
 ) s ON p.title = s.same AND split_part(c.url, '/', 3) = s.host
 """
 
@@ -204,7 +206,7 @@ RULES: tuple[Rule, ...] = (
         "same_title",
         NOTICE,
         "pages whose title others of their host have, too",
-        _INDEXABLE,
+        _NO_COPY,
         "CASE WHEN s.one = c.url THEN s.other ELSE s.one END",
         "printf('%d pages: %s', s.count, p.title)",
         _SAME_TITLES,

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.runners.commands.sql import table
 from beamtrawl.transforms.tables.schemas import TABLES
 from tests.support.command_line import LOOPBACK, PROGRAM, Ran, beamtrawl, contents, failure
 from tests.support.web import Web, html, redirect
@@ -146,6 +147,14 @@ def test_status_counts_the_visits_beyond_the_limit_of_the_settings(web: Web, tmp
         beamtrawl("block", tmp_path, web.authority(host))
     last = "to go on: beamtrawl unblock {} HOST, because all of the frontier is blocked"
     assert beamtrawl("status", tmp_path).out.splitlines()[2] == last.format(tmp_path)
+
+
+def test_rows_that_are_wider_than_a_terminal_have_a_line_for_each_value() -> None:
+    names, rows = ["url", "state"], [["http://a.test/", "due"], ["http://b.test/", None]]
+    wide = "url             state\n--------------  -----\nhttp://a.test/  due\nhttp://b.test/"
+    assert table(names, rows) == table(names, rows, 21) == wide
+    assert table(names, rows, 20) == "url    http://a.test/\nstate  due\n\nurl    http://b.test/\nstate"
+    assert table(names, [], 5) == "url  state\n---  -----"
 
 
 def test_sql_as_a_table(crawled: Path) -> None:

@@ -1,5 +1,6 @@
 """Progress on a terminal, on other streams and in a log, and work that Ctrl-C interrupts."""
 
+import contextlib
 import io
 import json
 import os
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from beamtrawl.pipeline.control import End, StopSignal
-from beamtrawl.runners.crawling.console import Console, open_outputs, run_interruptibly, text_output
+from beamtrawl.runners.crawling.console import Console, open_outputs, run_interruptibly, telling, text_output
 from beamtrawl.runners.process.background import INTERRUPTS
 from beamtrawl.runners.progress.outputs import TextOutput
 from beamtrawl.transforms.directory.crawl_dir import Manifest, Step
@@ -153,3 +154,31 @@ def test_an_interrupt_asks_the_work_to_stop_and_waits_for_it(number: signal.Sign
 def test_interrupts_do_not_reach_the_work_and_what_it_starts() -> None:
     assert {*INTERRUPTS} <= run(lambda: signal.pthread_sigmask(signal.SIG_BLOCK, []))
     assert not {*INTERRUPTS} & signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+class Told(TextOutput):
+    """What it is told of work without a step, at each tick."""
+
+    interval_s = 0.0
+
+    def __init__(self) -> None:
+        super().__init__(io.StringIO())
+        self.lines = list[str]()
+        self.is_told, self.is_closed = threading.Event(), False
+
+    def busy(self, what: str, seconds: float) -> None:
+        self.lines.append(what)
+        if ": " in what:
+            self.is_told.set()
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_long_work_of_a_command_is_told_until_it_ends_also_by_an_error() -> None:
+    told = Told()
+    with contextlib.suppress(ValueError), telling("writing pages", told) as tell:
+        tell("300")
+        assert told.is_told.wait(60)
+        raise ValueError
+    assert (told.lines[-1], told.is_closed) == ("writing pages: 300", True)

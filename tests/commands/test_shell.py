@@ -81,7 +81,7 @@ def test_exit_codes_are_documented(tmp_path: Path) -> None:
     page = Path(__file__).parents[2].joinpath("docs", "running.md").read_text(encoding="utf-8")
     section = page.split("\n## Exit codes\n")[1].split("\n## ")[0]
     codes = [int(line.split("|")[1]) for line in section.splitlines() if line.startswith("| ") and line[2].isdecimal()]
-    assert codes == [0, 1, 2, 3, 130]
+    assert codes == [0, 1, 2, 3, 4, 130]
     assert beamtrawl("check", "url", "http://a.test/").code == 0
     assert beamtrawl("status", tmp_path).code == 1
     assert beamtrawl("status").code == 2  # 3: test_alarms; 130: test_cli
@@ -105,7 +105,7 @@ COMPLETED = {
     "a command": ("beamtrawl cra", ["crawl"]),
     "commands": ("beamtrawl un", ["unblock"]),
     "a command below a command": ("beamtrawl check u", ["url"]),
-    "flags": ("beamtrawl crawl --max-p", ["--max-pages", "--max-pages-per-host"]),
+    "flags": ("beamtrawl crawl --max-p", [f"--max-pages{end}" for end in ("", "-per-host", "-per-host-per-round")]),
     "values": ("beamtrawl crawl --runner fl", ["flink"]),
     "a shell": ("beamtrawl completion b", ["bash"]),
 }

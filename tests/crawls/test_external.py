@@ -144,7 +144,7 @@ def test_the_tables_have_each_target_once_without_a_body(crawled: Crawled) -> No
 
 def test_the_status_is_that_of_the_pages(crawled: Crawled) -> None:
     said = beamtrawl("status", crawled.path).out
-    assert "alarm" not in said
+    assert "alarm:" not in said and ", 0 alarms\n" in said
     assert "outcomes: fetched 2, redirected 1, gone 1\n" in said
 
 

@@ -248,7 +248,7 @@ def test_names_of_members_are_nothing_but_names(tmp_path: Path) -> None:
     names = ("archive/../../../a.warc.gz", "archive//b.warc.gz", "archive/C.warc.gz", "archive/c.warc.gz")
     members = {name: record(str(number)) for number, name in enumerate(names)}
     path = wacz(tmp_path / "a.wacz", members | {"archive/\x1b[2J.wacz": inner.read_bytes()})
-    said = imported(tmp_path / "c", path)
+    said = imported(tmp_path / "c", path, code=3)
     assert urls(tmp_path / "c") == [f"http://a.test/{number}" for number in range(len(names))]
     assert [trouble["problem"] for trouble in said["troubles"]] == ["it is no WARC file"]
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.wacz", "c", "inner.wacz"]

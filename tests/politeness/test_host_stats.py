@@ -36,8 +36,8 @@ def test_a_turn_is_a_row():
         "elapsed_ms": 1014.0,
         "last_fetched_at": NOW + timedelta(seconds=9),
         "latency": [0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0],
-        "latency_p50_ms": 8.0,
-        "latency_p95_ms": 1024.0,
+        "latency_p50_ms": 2**2.5,  # between 4 and 8
+        "latency_p95_ms": 2**9.5,
         "addresses": ["192.0.2.1"],
         "failures_in_row": 1,
         "last_elapsed_ms": 1000.0,
@@ -53,7 +53,7 @@ def test_turns_add_up_and_the_last_one_says_how_we_stand():
     first, second = turn(1, 0.003), turn(2, 0.003, 0.003, address="192.0.2.2")
     row = add_turn(add_turn({}, first), second)
     assert (row["round"], row["visits"], row["requests"], row["fetched"], row["bytes"]) == (2, 7, 5, 3, 12)
-    assert (row["latency"][2], row["latency_p50_ms"]) == (3, 4.0)
+    assert (row["latency"][2], row["latency_p50_ms"]) == (3, 2**1.5)
     assert row["addresses"] == ["192.0.2.1", "192.0.2.2"]
     assert (row["not_before"], row["held_by"]) == (second["not_before"], "backoff")
 
@@ -87,6 +87,15 @@ def test_answer_times_of_any_length_are_counted():
     for seconds in (0.0, 1e-9, 0.00099, 0.001, 59.0, 70.0, 1e6):
         tally.request(Outcome.FETCHED, Reply(200, elapsed_s=seconds), NOW)
     assert (tally.latency[0], tally.latency[1], tally.latency[16], tally.latency[17]) == (3, 1, 1, 2)
+
+
+def test_times_of_one_size_are_not_rounded_to_a_power_of_two():
+    """A host that answers after 2.5 s each time is not shown with 4,096 ms."""
+    tally = Tally()
+    for seconds in (2.4, 2.6):
+        tally.request(Outcome.FETCHED, Reply(200, elapsed_s=seconds), NOW)
+    row = turn_row("a.test", 2, tally, HostState(), None, None)
+    assert (round(row["latency_p50_ms"]), round(row["latency_p95_ms"])) == (2500, 2500)
 
 
 def test_a_look_up_that_fails_is_a_failure_and_no_request():

@@ -99,13 +99,13 @@ def test_status_beside_a_fetch_step(tmp_path: Path) -> None:
         assert 0 < found.rate <= 1
         lines = beamtrawl("status", tmp_path).out.splitlines()
         assert lines[0] == f"{tmp_path}: 0 rounds; now: fetch of round 1"
-        assert lines[1].startswith(f"running: process {os.getpid()} since ")
-        assert lines[-1] == f"to go on: wait, or stop process {os.getpid()}; another crawl is refused until it ends"
+        assert lines[3].startswith(f"running: process {os.getpid()} since ")
+        assert lines[2] == f"to go on: wait, or stop process {os.getpid()}; another crawl is refused until it ends"
         assert json.loads(beamtrawl("status", tmp_path, "--json").out)["running"]["requests"] == 1
         crawl.write_text("crawl.toml", "")
         assert f"is in use by process {os.getpid()}" in failure("crawl", tmp_path)[1]
     assert summarize(crawl, NOW).running is None
-    assert render(summarize(crawl, NOW)).splitlines()[-1] == f"to go on: beamtrawl crawl {tmp_path}"
+    assert render(summarize(crawl, NOW)).splitlines()[2] == f"to go on: beamtrawl crawl {tmp_path}"
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_status_beside_an_import(name: str, stage: str, tmp_path: Path) -> None:
         crawl.write_text(path, json.dumps({"stage": 1, "stages": 1, "name": stage, "rows": 3}))
         lines = beamtrawl("status", tmp_path).out.splitlines()
     assert lines[0] == f"{tmp_path}: 0 rounds; now: import of round 1"
-    assert f": {stage}, 3 done, " in lines[1]
+    assert f": {stage}, 3 done, " in lines[3]
 
 
 def test_status_beside_an_update_step_of_another_machine(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_status_beside_an_update_step_of_another_machine(tmp_path: Path) -> None
     assert found and (found.is_here, found.step, found.done, found.total) == (False, "update", 4, 9)
     assert (
         render(found=summarize(crawl, NOW))
-        .splitlines()[-1]
+        .splitlines()[2]
         .startswith("to go on: wait, or stop process 7 on box2.test;")
     )
     crawl.write_text("lock.json", json.dumps(owner | {"beat": time.time() - 3600}))

@@ -160,7 +160,8 @@ def test_a_crawl_between_two_steps(tmp_path) -> None:
 
 def test_the_file_is_written_whole_or_not_at_all(crawl, tmp_path) -> None:
     target = tmp_path / "report.html"
-    assert beamtrawl("report", crawl[0], "-o", target) == (0, "", "")
+    code, out, err = beamtrawl("report", crawl[0], "-o", target)
+    assert (code, err) == (0, "") and out.startswith(f"report: {target} (")
     assert tables(target.read_text(encoding="utf-8"))["Media types"]
     before = contents(tmp_path)
     assert failure("report", tmp_path / "nowhere", "-o", target)[0] == 1

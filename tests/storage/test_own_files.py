@@ -96,6 +96,28 @@ def test_block_forget_and_a_kill_in_between_remove_nothing_of_users(tmp_path: Pa
     assert set(users) <= left(root)
 
 
+@pytest.mark.parametrize("link", ["index", "visits", "attempts", "documents/round=000003", "index/round=000001"])
+def test_nothing_is_removed_behind_a_link(tmp_path: Path, link: str) -> None:
+    """A cleaning, a compaction that forgets, and a crawl's own attempts leave what a linked folder holds."""
+    root, outside = tmp_path / "crawl", tmp_path / "outside"
+    below = [name.removeprefix(f"{link}/") for name in own_garbage() if name.startswith(f"{link}/")]
+    write(str(outside), [*below, "notes.md"])
+    (root / link).parent.mkdir(parents=True)
+    (root / link).symlink_to(outside, target_is_directory=True)
+    code, line = failure("crawl", root, "--seed", "http://127.0.0.1:9/")
+    assert (code, f"is not empty and holds no crawl (it has {link})" in line) == (2, True)
+    with Web({"a.test": {"/": html("Home", "Of lighthouses.")}}) as web:
+        words = (root, *LOOPBACK, "--into-nonempty", "--rounds", "1")
+        success("crawl", *words, "--seed", web.url("a.test"))
+        before = {path.relative_to(outside).as_posix() for path in outside.rglob("*")}
+        assert {*below, "notes.md"} <= before
+        success("block", root, web.authority("a.test"), "--forget")
+        success("compact", root)
+        printed = success("clean", root)
+    assert f"whose names are not of Beamtrawl: {link} (a link)" in printed
+    assert before <= {path.relative_to(outside).as_posix() for path in outside.rglob("*")}
+
+
 @pytest.mark.parametrize("name", ["documents/thesis.odt", ".git/HEAD", "notes.txt", "index/round=000001/a.parquet"])
 def test_a_folder_with_other_files_is_refused_before_anything_is_written(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "mine"

@@ -117,8 +117,8 @@ def read_records(source: Source) -> Iterator[Record | Trouble]:
             place = last.offset if last else start
             following = _next_record(file, _end(file, last) if last else start + 1)
             if following is None and not problem:
-                if (place := _unread(file, start, last)) is not None:
-                    yield Trouble(source.name, place, "the file ends within a record: it was cut")
+                if (cut := _unread(file, start, last)) is not None:
+                    yield Trouble(source.name, cut, "the file ends within a record: it was cut")
                 return
             problem = problem or "a record is not as long as it says"
             if following is None or damaged == _MOST_DAMAGED:

@@ -25,7 +25,7 @@ _OWN = re.compile(
             rf"attempts/beside-{_ID}{_ID}\.json",
             rf"manifests/(\d{{6,}}-[a-z]+(-\w+)?|checkpoint-\d{{9,}}-{_ID})\.json",
             rf"blocks/{_ID}{_ID}\.json",
-            r"crawl\.toml|lock\.json|reserve|secret|demo\.txt",
+            r"crawl\.toml|estimate\.json|lock\.json|reserve|secret|demo\.txt",
         )
     )
 )
@@ -44,14 +44,31 @@ def is_own(path: str) -> bool:
     return bool(_OWN.fullmatch(_DRAFT.sub("", path) if is_draft(path) else path))
 
 
+def removable(crawl: CrawlDir, paths: Iterable[str]) -> list[str]:
+    """The files of the program among some paths below a crawl directory.
+
+    None in a folder there that is a symbolic link: what it leads to may be of somebody else.
+    """
+    links = dict[str, bool]()
+    return [path for path in paths if is_own(path) and not _is_linked(crawl, path.rpartition("/")[0], links)]
+
+
 def remove(crawl: CrawlDir, paths: Iterable[str]) -> list[str]:
-    """Remove the files of the program among some paths below a crawl directory, and return them.
+    """Remove the `removable` ones of some paths below a crawl directory, and return them.
 
     FileNotFoundError, at the end, if one is missing on a local disk.
     """
-    own = [path for path in paths if is_own(path)]
+    own = removable(crawl, paths)
     filesystem.delete(crawl.path(path) for path in own)
     return own
+
+
+def _is_linked(crawl: CrawlDir, folder: str, known: dict[str, bool]) -> bool:
+    """Whether a folder below a crawl directory, or one above it there, is a symbolic link."""
+    if folder and folder not in known:
+        is_link = filesystem.store_of(crawl.root).is_link(crawl.path(folder))
+        known[folder] = is_link or _is_linked(crawl, folder.rpartition("/")[0], known)
+    return bool(folder) and known[folder]
 
 
 def refuse_foreign(crawl: CrawlDir, way_out: str) -> None:

@@ -5,6 +5,7 @@ import errno
 import os
 import shutil
 import stat
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -141,9 +142,10 @@ class LocalDisk(Store):
         wanted = matcher(pattern)
         is_deep = "/" in pattern or "**" in pattern
         for place, folders, names in self.walk(folder):
+            links = [name for name in folders if os.path.islink(os.path.join(place, name))] if is_deep else []
             if not is_deep:
                 folders.clear()
-            for name in names:
+            for name in (*names, *links):
                 path = os.path.join(place, name)
                 if wanted.fullmatch(os.path.relpath(path, folder).replace(os.sep, "/") if is_deep else name):
                     yield path
@@ -171,6 +173,9 @@ class LocalDisk(Store):
     def space(self, folder: str) -> Space:
         usage = shutil.disk_usage(folder)
         return Space(usage.free, usage.total)
+
+    def is_link(self, path: str) -> bool:
+        return os.path.islink(path) or (sys.platform == "win32" and os.path.realpath(path) != os.path.abspath(path))
 
     def permissions(self, path: str) -> int:
         try:

@@ -134,7 +134,7 @@ class Store(Protocol):
         """
 
     def match(self, folder: str, pattern: str) -> Iterable[str]:
-        """As `filesystem.match`, in any order."""
+        """As `filesystem.match`, in any order; a symbolic link to a folder below it counts as a file."""
 
     def guard(self, folder: str) -> contextlib.AbstractContextManager[None]:
         """Excludes other threads and processes that guard the folder, on a local disk with locks; nobody elsewhere."""
@@ -143,6 +143,10 @@ class Store(Protocol):
     def space(self, folder: str) -> Space | None:
         """The space of a disk that may become full; None for a store that does not."""
         return None
+
+    def is_link(self, path: str) -> bool:
+        """Whether a path is a symbolic link, whose folder or file lies elsewhere."""
+        return False
 
     def permissions(self, path: str) -> int:
         """Those of a file on a local disk; elsewhere, and for one that is missing, those of new files (os.open)."""

@@ -1,6 +1,7 @@
 """`check links`: what is broken on the site of a crawl: links, fragments, titles, sitemaps and more."""
 
 import argparse
+import contextlib
 import csv
 import json
 import math
@@ -50,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the findings; 3 if a rule of --fail-on has some, or no page was checked, else 0."""
     from ....transforms.sql import QueryError  # noqa: PLC0415 - both import DuckDB, which other checks do without
+    from ...crawling.console import telling, text_output  # noqa: PLC0415 - it imports Beam
     from ...site_checks.check import check_site  # noqa: PLC0415
 
     crawl = CrawlDir(arguments.dir)
@@ -62,7 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise Usage(f"--fail-on {','.join(unchecked)}: --rule leaves it out")
     rules = [rule for rule in RULES if rule.name in chosen]
     try:
-        with check_site(crawl, manifests, stored_settings(crawl), rules, arguments.since, arguments.slow) as checked:
+        with contextlib.ExitStack() as stack:
+            with telling("checking pages and links", text_output(sys.stderr)):
+                checked = stack.enter_context(
+                    check_site(crawl, manifests, stored_settings(crawl), rules, arguments.since, arguments.slow)
+                )
             _FORMS["json" if arguments.json else "csv" if arguments.csv else "text"](
                 checked, None if arguments.rule else _SHOWN, sys.stdout
             )
@@ -121,7 +127,10 @@ def write_text(checked: "Checked", most: int | None, output: TextIO) -> None:
         total += count.findings
         if not count.findings:
             continue
-        print(f"{count.rule.name} ({count.findings:,}): {count.rule.meaning}", file=output)
+        of = ""
+        if count.targets and (count.targets, count.pages) != (count.findings, count.findings):
+            of = f" on {counted(count.pages, 'page')}, {counted(count.targets, 'target')}"
+        print(f"{count.rule.name} ({count.findings:,}{of}): {count.rule.meaning}", file=output)
         for finding in checked.findings(count.rule, most):
             print(f"  {_line(finding)}", file=output)
         if most is not None and count.findings > most:

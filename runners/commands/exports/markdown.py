@@ -2,6 +2,7 @@
 
 import argparse
 import functools
+import sys
 
 from ....transforms.aliases.secret import name_key
 from ....transforms.directory.crawl_dir import CrawlDir
@@ -41,6 +42,8 @@ def add_include(parser: argparse.ArgumentParser, *more: str) -> None:
 
 def export_markdown(arguments: argparse.Namespace) -> None:
     """Write the main content of each page that may be given to models."""
+    from ...crawling.console import telling, text_output  # noqa: PLC0415 - it imports Beam
+
     crawl, include = CrawlDir(arguments.dir), arguments.include
     manifests = crawl.require_manifests()
     settings = stored_settings(crawl)
@@ -54,7 +57,7 @@ def export_markdown(arguments: argparse.Namespace) -> None:
         raise Failure(f"--where {arguments.where}: {error}") from error
     left = f" (left out: {selected.left})" if selected.left else ""
     count = 0
-    with whole_tree(arguments.out) as tree:
+    with whole_tree(arguments.out) as tree, telling("writing pages", text_output(sys.stderr)) as tell:
         for stored in stored_pages(crawl, manifests):
             url = stored.document["url"]
             if url in names:
@@ -62,4 +65,5 @@ def export_markdown(arguments: argparse.Namespace) -> None:
                 page = render(stored, rules, functools.partial(names.link, name))
                 tree.write(name, f"{front(stored.document, page.licence)}\n{page.text}\n".encode("utf-8", "replace"))
                 count += 1
+                tell(f"{count:,}")
     print(f"{counted(count, 'page')}{left}: {arguments.out}")

@@ -65,7 +65,12 @@ def _slowest(known: Known) -> Table:
         Column("requests", "count"),
         Column("next request from (UTC)", "time"),
     ]
-    return Table("The slowest hosts, by the 95th percentile of durations", columns, rows, "Durations are upper bounds.")
+    return Table(
+        "The slowest hosts, by the 95th percentile of durations",
+        columns,
+        rows,
+        "Durations are estimates, at most a factor of 1.42 off.",
+    )
 
 
 def _refusing(known: Known) -> list[Part]:

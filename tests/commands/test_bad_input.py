@@ -1,0 +1,113 @@
+"""Bad input gets one clear line that names it, the exit code of docs/running.md, and changes nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import LOOPBACK, beamtrawl, contents, failure
+from tests.support.web import Web, html
+
+SEED = ["--seed", "http://127.0.0.1:9/"]
+NEW = ["crawl", "NEW", *SEED]
+EXPORTS = dict.fromkeys(("warc", "corpus", "markdown", "llms", "ciff"), "OUT") | {"chunks": "OUT.jsonl"}
+
+# words; exit code; what the line names. DIR is a crawl, EMPTY an empty folder, MINE one with files of somebody.
+BAD: list[tuple[list[str], int, str]] = [
+    *(([*NEW, "--set", text], 2, text.partition("=")[0]) for text in (
+        "politeness.delay", "politeness.delai=1", "delay=1", "=1", "politeness.delay=few", "limits.max_pages=-1",
+        "scope.include=[", "nonsense.key=1", "politeness.delay=nan", "limits.max_depth=1.5",
+    )),
+    *(([*NEW, flag, value], 2, value) for flag, value in (
+        ("--include", "["), ("--exclude", "(?P<"), ("--recrawl-after", "-1"), ("--recrawl-after", "soon"),
+        ("--delay", "fast"), ("--rounds", "-1"), ("--max-pages", "1.5"), ("--max-pages-per-host", "all"),
+        ("--max-pages-per-host-per-round", "x"), ("--scope", "world"), ("--runner", "sloth"), ("--workers", "few"),
+        ("--allow-address", "300.0.0.1"), ("--sample", "none"),
+    )),
+    (["crawl", "NEW"], 2, "--seed"),
+    (["crawl", "NEW", "--seed", "ftp://a.test/"], 2, "ftp://a.test/"),
+    (["crawl", "NEW", "--seed", "http://"], 2, "http://"),
+    (["crawl", "NEW", "--seeds", "MISSING"], 2, "MISSING"),
+    (["crawl", "NEW", "--sitemap", "sitemap.xml"], 2, "sitemap.xml"),
+    (["crawl", "MINE", *SEED], 2, "is not empty and holds no crawl"),
+    (["crawl", "DIR", "--sample", "5", "--rounds", "2"], 2, "exclude each other"),
+    (["crawl", "NEW", *SEED, "--sample", "5"], 2, "nothing to sample"),
+    (["crawl", "FILE", *SEED, *LOOPBACK], 1, "FILE"),
+    (["import", "warc", "MINE", "FILE"], 2, "is not empty and holds no crawl"),
+    (["import", "warc", "DIR", "MISSING"], 2, "MISSING"),
+    (["import", "DIR"], 2, "DIR"),
+    (["demo", "MINE"], 1, "is not empty and holds no crawl"),
+    *(([command, "EMPTY"], 1, "EMPTY") for command in (
+        "status", "report", "rank", "compact", "clean", "blocks", "serve", "mcp", "watch",
+    )),
+    *(([*command, "MISSING", *rest], 1, "MISSING") for command, rest in (
+        (["status"], []), (["search"], ["fish"]), (["sql"], ["SELECT 1"]), (["explain"], ["http://a.test/"]),
+        (["changes"], ["--since", "1"]), (["check", "links"], []), (["block"], ["a.test"]), (["release"], ["a.test/*"]),
+        (["unblock"], ["a.test"]), (["check", "crawl"], []),
+    )),
+    *((["export", name, "EMPTY", out], 1, "EMPTY") for name, out in EXPORTS.items()),
+    *((["export", name, "DIR", "MINE"], 2, "MINE") for name in ("markdown", "corpus")),
+    (["export", "documents", "DIR", "OUT.nonsense"], 2, "OUT.nonsense"),
+    (["export", "urls", "DIR", "OUT.csv", "--where", "FROM"], 1, "FROM"),
+    (["export", "markdown", "DIR", "OUT", "--where", "no_such_column"], 1, "no_such_column"),
+    (["sql", "DIR", "SELEC 1"], 1, "SELEC"),
+    (["sql", "DIR", "SELECT nothing FROM urls"], 1, "nothing"),
+    (["search", "DIR", "fish", "--limit", "-1"], 2, "-1"),
+    (["search", "DIR", "fish", "--as-of", "99"], 1, "99"),
+    (["explain", "DIR", "fish"], 1, "fish"),
+    (["changes", "DIR", "--since", "yesterday"], 2, "yesterday"),
+    (["check", "links", "DIR", "--rule", "nonsense"], 2, "nonsense"),
+    (["check", "links", "DIR", "--fail-on", "typo"], 2, "typo"),
+    (["check", "links", "DIR", "--since", "9"], 2, "--since 9"),
+    (["check", "links", "DIR", "--slow", "0"], 2, "--slow 0"),
+    (["check", "links", "DIR", "--rule", "gone", "--fail-on", "failed"], 2, "failed"),
+    (["check", "url", "fish"], 2, "fish"),
+    (["check", "robots", "fish"], 2, "fish"),
+    (["report", "DIR", "-o", "OUT", "--estimate", "MISSING"], 2, "MISSING"),
+    (["report", "DIR", "-o", "OUT", "--query-log", "MISSING"], 2, "MISSING"),
+    (["serve", "DIR", "--port", "99999999"], 2, "99999999"),
+    (["watch", "DIR", "--port", "x"], 2, "x"),
+    (["estimate", "--hosts", "0", "--pages", "0"], 2, "0"),
+    (["completion", "cmd"], 2, "cmd"),
+    (["stop", "DIR"], 2, "stop"),
+    (["resume", "DIR"], 2, "resume"),
+    (["init", "DIR"], 2, "init"),
+    (["list"], 2, "list"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl of one page."""
+    directory = tmp_path_factory.mktemp("bad") / "site"
+    with Web({"host.test": {"/": html("Lighthouse")}}) as web:
+        assert beamtrawl("crawl", directory, "--seed", web.url("host.test"), *LOOPBACK).code == 0
+    return directory
+
+
+@pytest.fixture
+def names(crawled: Path, tmp_path: Path) -> dict[str, Path]:
+    """Places that words of a command line name."""
+    found = {name: tmp_path / name for name in ("NEW", "EMPTY", "MINE", "MISSING", "OUT", "FILE")}
+    found["EMPTY"].mkdir()
+    found["MINE"].mkdir()
+    (found["MINE"] / "thesis.odt").write_text("of somebody")
+    found["FILE"].write_text("a text")
+    return found | {"DIR": crawled}
+
+
+def test_there_are_enough() -> None:
+    assert len(BAD) >= 60
+
+
+@pytest.mark.parametrize(("words", "code", "names_it"), BAD, ids=[" ".join(words) for words, _, _ in BAD])
+def test_bad_input_gets_one_line_and_its_exit_code(
+    words: list[str], code: int, names_it: str, names: dict[str, Path], crawled: Path, tmp_path: Path
+) -> None:
+    before = contents(tmp_path), contents(crawled)
+    stem = {word: word.partition(".")[0] for word in words}
+    written = [word.replace(stem[word], str(names[stem[word]]), 1) if stem[word] in names else word for word in words]
+    found, line = failure(*written)
+    assert found == code, line
+    assert names_it in line.replace(str(crawled), "DIR")
+    assert "Traceback" not in line and "Error(" not in line
+    assert (contents(tmp_path), contents(crawled)) == before
