@@ -28,8 +28,8 @@ _XML_ENCODING = re.compile(rb"<\?xml[^>]*?encoding[\x01-\x20]*=[\x01-\x20]*(?:\"
 
 _GB = ("gbk", "gb18030")
 _PRIVATE = "\ue7c7"
-"""What 81 35 F4 37 is since GB 18030-2022: a private character, which no page means. The editions before, and the encoders
-of Python and iconv, have U+1E3F there."""
+"""What 81 35 F4 37 is since GB 18030-2022: a private character, which no page means. The editions before, and the
+encoders of Python and iconv, have U+1E3F there."""
 
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _ISO_2022_JP = re.compile(rb"\x1b(?:\$[@B]|\([IJ])")
