@@ -98,7 +98,8 @@ def test_what_earlier_rounds_know_of_robots_txt() -> None:
     def row(origin: str, hours_ago: int, lasts: int, body: bytes) -> dict[str, Any]:
         fetched_at = now - timedelta(hours=hours_ago)
         expires_at = fetched_at + timedelta(hours=lasts)
-        return {"origin": origin, "fetched_at": fetched_at, "expires_at": expires_at, "verdict": "rules", "body": body}
+        times = {"fetched_at": fetched_at, "expires_at": expires_at}
+        return {"origin": origin, "round": 1, "verdict": "rules", "body": body} | times
 
     no, yes = b"User-agent: *\nDisallow: /", b""
     known = known_robots(
