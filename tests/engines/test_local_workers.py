@@ -1,9 +1,7 @@
 """Worker processes on this machine: isolated from the current folder, and missed at once when they die."""
 
-import contextlib
 import gc
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -179,32 +177,15 @@ def test_a_crawl_with_workers_runs_in_a_folder_of_python_files(tmp_path: Path) -
     assert sorted(row["text"].split()[0] for row in rows(folder / "crawl", "documents")) == ["Harbour", "Quay", "Tide"]
 
 
-def failing(react: str) -> Callable[[beam.Pipeline], None]:
-    """A pipeline whose worker cannot start a thread, or says no more."""
+def stopping(pipeline: beam.Pipeline) -> None:
+    """A pipeline whose worker says no more."""
 
     class Visit(beam.DoFn):
         def process(self, number: int) -> Iterator[int]:
-            if react == "stop":
-                os.kill(os.getpid(), signal.SIGSTOP)
-            used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-            resource.setrlimit(resource.RLIMIT_AS, (used, used))
-            with contextlib.suppress(RuntimeError):  # as gRPC and Beam do
-                while True:
-                    threading.Thread(target=threading.Event().wait, daemon=True).start()
-            threading.Event().wait()
+            os.kill(os.getpid(), signal.SIGSTOP)
             yield number
 
-    def build(pipeline: beam.Pipeline) -> None:
-        _ = pipeline | beam.Create(range(8)) | beam.Reshuffle() | beam.ParDo(Visit())
-
-    return build
-
-
-def test_a_worker_that_cannot_start_a_thread_ends_the_step_with_one_line(capfd: pytest.CaptureFixture[str]) -> None:
-    """It waited for ever before: the driver for the worker, and the worker for what the thread was to do."""
-    said = run(DirectEngine(2, []), failing("thread"))
-    assert said.startswith("a worker process ended early, with exit code 1: no thread can be started: raise the limits")
-    assert "Traceback" not in capfd.readouterr().err
+    _ = pipeline | beam.Create(range(8)) | beam.Reshuffle() | beam.ParDo(Visit())
 
 
 def test_a_worker_that_says_no_more_ends_the_step() -> None:
@@ -215,7 +196,7 @@ def test_a_worker_that_says_no_more_ends_the_step() -> None:
         pytest.raises(Exception, match="told"),
         beam.Pipeline(runner=Runner(workers.environment), options=options) as pipeline,
     ):
-        failing("stop")(pipeline)
+        stopping(pipeline)
     assert workers.failure == "a worker process has told nothing for 10 s and was ended; the same command goes on"
     server.close()
 
