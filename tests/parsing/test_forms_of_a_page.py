@@ -1,8 +1,8 @@
 """One page in sixty forms that browsers read alike: its text, its heading and its link are found, and nothing else.
 
 By the parsing rules of the HTML standard (13.1.2.4, optional tags; 13.2.6, tree construction): which tags may be
-missing, and what becomes of those in wrong places. `innerText` of headless Chromium 156 has the heading and the prose of
-each form, but for what a closed `details` shows when it is opened.
+missing, and what becomes of those in wrong places. `innerText` of headless Chromium 156 has the heading and the prose
+of each form, but for what a closed `details` shows when it is opened.
 """
 
 from pathlib import Path
