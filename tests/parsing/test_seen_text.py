@@ -1,7 +1,7 @@
 """The text of a page is what its reader sees: the forms in which generators of documentation and browsers show it.
 
-Expected values: the HTML standard where it is named, and else `innerText` of headless Chromium 156. Other than there, what
-a click shows is text (tabs, `details`, `hidden=until-found`), a formula stands once, and sidebars are left out.
+Expected values: the HTML standard where it is named, and else `innerText` of headless Chromium 156. Unlike there,
+what a click shows is text (tabs, `details`, `hidden=until-found`), a formula stands once, and sidebars are left out.
 """
 
 import pytest
