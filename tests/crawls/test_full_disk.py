@@ -20,6 +20,7 @@ from beamtrawl.transforms import errors
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.errors import CrawlDirError, DiskError
 from beamtrawl.transforms.files import filesystem
+from beamtrawl.transforms.tables.table_files import new_path
 from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl, failure
 from tests.support.crawls import crawl, fetch, rows
 from tests.support.disks import Fault, SimulatedDisk
@@ -183,7 +184,7 @@ def test_the_line_of_a_full_disk_says_what_clean_would_free(tmp_path: Path) -> N
     with pytest.raises(DiskError, match="; make room there and run") as unchanged, naming_garbage(directory):
         raise full
     assert unchanged.value is full
-    (path / "documents" / "round=000001" / "part-left.parquet").write_bytes(b"x" * 150_000)
+    (path / new_path("documents", 1)).write_bytes(b"x" * 150_000)
     clean = rf"make room there \(beamtrawl clean {path} frees 150\.0 kB of failed attempts\) and run the command again"
     with pytest.raises(Failure, match=clean), naming_garbage(directory):
         raise full

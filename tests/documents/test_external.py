@@ -45,7 +45,7 @@ TARGETS = {
     "beyond the depth of the scope": (visit(f"<a href={B}/x>"), f"{B}/x"),
     "a file": (visit(f"<a href={B}/page.zip>"), f"{B}/page.zip"),
     "of any shape": (visit(f"<a href={B}{'/x' * 30}>"), f"{B}{'/x' * 30}"),
-    "another port": (visit(f"<a href={A}:81/page>"), f"{A}:81/page"),
+    "another port": (visit(f"<a href={A}:8080/page>"), f"{A}:8080/page"),
     "a redirect": (visit(outcome="redirected", redirect_to=f"{B}/x"), f"{B}/x"),
     "a frame": (visit(f"<iframe src={B}/x></iframe>"), f"{B}/x"),
     "its own host": (visit("<a href=/page/2><a href=/else><a href=/page.zip>"), None),

@@ -217,6 +217,7 @@ CUT = {
         Outcome.TOO_LONG,
     ),
     "gzip that is none": ("gzip", [PAGE], b"", False, Outcome.BAD_RESPONSE),
+    "text that may begin a deflate stream": ("gzip", [b"short"], b"@\x87\x82A", False, Outcome.BAD_RESPONSE),
     "gzip cut short": ("gzip", [gzip.compress(PAGE)[:-1]], PAGE, True, None),
     "gzip cut in its second member": (
         "gzip",

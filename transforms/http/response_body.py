@@ -14,6 +14,10 @@ CUT = "the compressed body ends too early"
 """The error of a reply whose body is read all the same, as browsers and curl do."""
 
 
+_MARKS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78")
+"""How gzip, zstd and zlib begin. Anything may be the beginning of a deflate stream without its frame."""
+
+
 class Body(NamedTuple):
     """The result of reading a body."""
 
@@ -57,7 +61,7 @@ def read_body(
     or if a word that names no coding is declared.
     """
     size = came = 0
-    oddity = None
+    oddity, head = None, b""
     try:
         decode = Decoder.of(encoding, limit, _CHUNK)
         if encoding and (unknown := unknown_codings(encoding)):
@@ -66,7 +70,7 @@ def read_body(
             chunk = read(CHUNK_BYTES if decode else _CHUNK)
             if not chunk:
                 if decode and came and not decode.complete:
-                    if not size:
+                    if not size or not (head.startswith(_MARKS) or "br" in encoding.lower()):
                         raise RequestError(Outcome.BAD_RESPONSE, CUT)
                     return Body(truncated=True, ended=True, oddity=CUT)  # browsers and curl show what came
                 return Body(ended=True, oddity=oddity)
@@ -76,6 +80,7 @@ def read_body(
                 undeclared = Decoder.undeclared(chunk, limit, _CHUNK)
                 if undeclared and (oddity or is_text(content_type)):
                     decode, oddity = undeclared, "the body is in a coding that is not declared"
+            head = head or chunk[:4]
             came += len(chunk)
             for part in decode(chunk) if decode else (chunk,):
                 if kept := part[: limit - size]:
