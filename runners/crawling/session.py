@@ -26,6 +26,7 @@ from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from ...transforms.directory.crawl_settings import has_lost_settings, last_settings, stored_settings
 from ...transforms.directory.own_files import refuse_foreign
 from ...transforms.directory.reserve import keep_reserve
+from ...transforms.errors import DiskError
 from ...transforms.frontier.scorers import load_scorers
 from ...transforms.http.address_guard import blocked, literal_loopback
 from ...transforms.http.client import allowed_networks
@@ -97,6 +98,8 @@ def refuse_foreign_folder(directory: CrawlDir, option: str) -> None:
     """Raise StartError for a directory with files of somebody else and no crawl; `option` starts one there anyway."""
     try:
         refuse_foreign(directory, f"name a new directory, such as {directory.path('crawl')}, or add {option}")
+    except DiskError:
+        raise
     except CrawlDirError as error:
         raise StartError(str(error)) from error
 

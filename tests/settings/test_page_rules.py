@@ -73,12 +73,12 @@ BAD = {
     "second rule": (
         f'{GOOD}[[extract]]\nfield = "b"\ncss = "b["',
         6,
-        "rule 2 of extract: css = \"b[\": is no CSS selector that can be used: Expected ident or '*', got <EOF at 2>",
+        'rule 2 of extract: css = "b[": is no CSS selector that can be used: expected an identifier at position 2',
     ),
     "bad XPath": (
         '[[extract]]\nfield = "b"\nxpath = "//b["',
         3,
-        'rule 1 of extract: xpath = "//b[": is no XPath expression: Invalid expression',
+        'rule 1 of extract: xpath = "//b[": is no XPath expression: expected a node test at the end of the expression',
     ),
     "bad pattern": (
         '[[extract]]\nregex = "("\nfield = "b"',

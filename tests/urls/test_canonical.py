@@ -187,4 +187,4 @@ def test_domain(host, domain):
 
 
 def test_examples_in_docstrings():
-    assert doctest.testmod(urls.canonical) == (0, 11)
+    assert doctest.testmod(urls.canonical) == (0, 12)
