@@ -1,6 +1,6 @@
-"""Runs the exchanges of a step in many small bundles, so that neither the driver nor a worker holds all of one.
+"""Runs the joins (CoGroupByKey) of a step in many small bundles, so that neither driver nor worker holds all of one.
 
-The FnApiRunner sends what several stages have sent to one exchange through a worker once more before it groups it, then
+The FnApiRunner sends what several stages have sent to one join through a worker once more before it groups it, then
 encodes all groups a second time, keeps them, and sends each worker its share as one bundle. Here the driver
 groups, and a worker that is free takes the next groups. What stages send to each other waits in a temporary file: in
 memory are the keys and the places of the values.
@@ -36,7 +36,7 @@ _BUNDLE_BYTES = 4 << 20  # of which the driver and a worker have several copies
 
 
 class Runner(FnApiRunner):
-    """Runs exchanges in small bundles. All else runs as in Beam: the hosts of a fetch step share a bundle."""
+    """Runs joins in small bundles. All else runs as in Beam: the hosts of a fetch step share a bundle."""
 
     _spool: Spool
 

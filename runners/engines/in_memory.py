@@ -3,7 +3,7 @@
 The FnApiRunner translates a pipeline, plans bundles, and encodes each element for a worker in the same process: most of
 the time of a step of few pages. Here functions are called as Beam's worker calls them, and an element reaches the next
 function before its own function goes on, so it is never stored. Stored are the elements of a GroupByKey, pickled, and
-of side inputs, and what waits for a side input. As `bundles` does, a bundle of an exchange ends with 4 MB; all other
+of side inputs, and what waits for a side input. As `bundles` does, a bundle behind a join ends with 4 MB; all other
 elements of a source are one bundle. Windows, triggers, state, timers and Beam's counters do not exist here.
 """
 
@@ -111,10 +111,10 @@ class _Values:
 class _Group(_Vertex):
     """A GroupByKey. Pickled values take little memory, and later stages cannot change those of others."""
 
-    def __init__(self, output: _Output, is_exchange: bool) -> None:
+    def __init__(self, output: _Output, is_join: bool) -> None:
         super().__init__(output)
         self._groups: dict[Any, list[bytes]] = defaultdict(list)
-        self._most_bytes = _BUNDLE_BYTES if is_exchange else float("inf")
+        self._most_bytes = _BUNDLE_BYTES if is_join else float("inf")
 
     def read(self, value: WindowedValue) -> None:
         key, element = value.value

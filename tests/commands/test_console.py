@@ -157,7 +157,7 @@ def test_interrupts_do_not_reach_the_work_and_what_it_starts() -> None:
 
 
 class Told(TextOutput):
-    """What it is told of work without a step, at each tick."""
+    """What the console prints at each tick of work without a step."""
 
     interval_s = 0.0
 

@@ -222,7 +222,7 @@ class ParseFn(StageFn):
         super().__init__(progress)
         self._scope, self._root, self._kinds = scope, scope.root, scope.kinds
         self._taken, self._open_observers, self._robot, self._round = taken, open_observers, robot, round_
-        self._shards, self._partitions, self._progress = shards, partitions, progress
+        self._shards, self._partitions = shards, partitions
 
     def setup(self) -> None:
         self._observers = self._open_observers(CrawlDir(self._root).read_bytes)
@@ -253,8 +253,8 @@ class ParseFn(StageFn):
                 pages[-1] |= judged(visit["url"], page, self._taken.near_duplicates, self._taken.index_scope)
                 if found_alerts := list(alert_rows(self._observers, visit, page)):
                     alerts.setdefault(shard(visit["host"], self._shards), []).extend(found_alerts)
-        if self._progress:
-            self._progress.report(len(visits))
+        if self._stage_progress:
+            self._stage_progress.report(len(visits))
         yield from tagged("alerts", alerts.items())
         if self._taken.requisites:
             yield from self._requisites(requisites)

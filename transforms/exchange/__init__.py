@@ -1,1 +1,1 @@
-"""Exchanges between the stages of a pipeline: batches, their schemas, joins with earlier rounds, writers."""
+"""What the stages of a step share: batches and their schemas, semi-joins with earlier rounds, writers, progress."""
