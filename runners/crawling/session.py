@@ -26,7 +26,6 @@ from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from ...transforms.directory.crawl_settings import has_lost_settings, last_settings, stored_settings
 from ...transforms.directory.own_files import refuse_foreign
 from ...transforms.directory.reserve import keep_reserve
-from ...transforms.errors import DiskError
 from ...transforms.frontier.scorers import load_scorers
 from ...transforms.http.address_guard import blocked, literal_loopback
 from ...transforms.http.client import allowed_networks
@@ -98,7 +97,7 @@ def refuse_foreign_folder(directory: CrawlDir, option: str) -> None:
     """Raise StartError for a directory with files of somebody else and no crawl; `option` starts one there anyway."""
     try:
         refuse_foreign(directory, f"name a new directory, such as {directory.path('crawl')}, or add {option}")
-    except DiskError:
+    except OSError:  # a directory that cannot be read is a failure, no usage
         raise
     except CrawlDirError as error:
         raise StartError(str(error)) from error
