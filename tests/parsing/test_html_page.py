@@ -92,7 +92,10 @@ NOSNIPPET = {
     "two": ("<p data-nosnippet>a<p>b<p data-nosnippet>c", ["a\n", "c"]),
     "a heading": ("<h1 data-nosnippet>a</h1><p>b", ["a\n"]),
     "a header, of which the title is read": ("<header data-nosnippet>a<h1>b</h1></header>c", ["b\n"]),
-    "with marks of its own": ("<p data-nosnippet>a\ufdd1b<b>c\ufdd1</b>\ufdd1d</p>e", ["abcd"]),
+    "with marks of its own": (
+        "<p data-nosnippet>a&#xd801;b<b>c&#xd802;0&#xd802;</b>d</p>e",
+        ["a\ufffdbc\ufffd0\ufffdd"],
+    ),
     "left out anyway": ("<nav data-nosnippet>a</nav><p>b", []),
     "empty": ("<p>a<p data-nosnippet><p>b", [""]),
 }

@@ -55,7 +55,7 @@ _STAMP = re.compile(
 )
 
 
-READING = b"\x00\x02"
+READING = b"\x00\x03"
 """The last bytes of a digest of HTML. Another parser, or rule of the main text, has others: its digests say nothing of
 a change of the page. Digests of earlier versions end with any bytes; so do those of other kinds."""
 

@@ -1,8 +1,9 @@
 """The main content of an HTML page as Markdown: the elements that its main text is read of."""
 
+import copy
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import turbohtml
@@ -15,7 +16,7 @@ from ..parsing.page_rules import NO_RULES, PageRules
 from ..parsing.source import MAX_MARKUP
 from . import code, tables
 
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ufdd0\ufdd1]")
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ud800-\ud802]")
 """Control characters, marks and overrides of the direction of text, and the marks of `main_text`."""
 
 _SCHEMES = ("http:", "https:", "mailto:", "tel:", "ftp:")
@@ -54,19 +55,19 @@ def content(body: bytes, content_type: str | None, url: str, text: str | None, r
     base = html_links.base_url(elements, url)
     licence = _licence(elements, base)
     tree = page_rules.main_tree(root, rules.of(url))
-    first, stored = None, None if text is None else text.split("\n")
-    for found in main_text.readings(tree.root, tree.is_main):
-        if found.lines and stored is not None and (removed := _removed(found, stored)) is not None:
-            _prune(tree.root, found, removed)
-            break
-        first = first or (found if found.lines else None)
-        if first and stored is None:
-            _prune(tree.root, first, [])
-            break
-    else:
-        if first:
-            _prune(tree.root, first, [])
-    return Content(tree.root, base, licence)
+    root, stored = tree.root, None if text is None else text.split("\n")
+    hidden = main_text.seen(root)
+    left = [] if tree.is_main else main_text.leave_out(root, hidden)
+    found = _lines(root, not tree.is_main)
+    removed = _removed(root, found, stored)
+    if left and (not found.lines or removed is None):
+        main_text.put_back(left)
+        whole = _lines(root, False)
+        removed = _removed(root, whole, stored)
+        if found.lines and removed is None:
+            main_text.leave_out(root, hidden)
+    _prune(removed or [])
+    return Content(root, base, licence)
 
 
 def _licence(elements: html_tree.Elements, base: str) -> str:
@@ -77,39 +78,65 @@ def _licence(elements: html_tree.Elements, base: str) -> str:
     return ""
 
 
-def _removed(found: main_text.Lines, stored: Sequence[str]) -> list[list[Node]] | None:
+def _lines(root: Element, has_banner: bool) -> main_text.Lines:
+    found = main_text.read(copy.deepcopy(root), {})
+    return main_text.without_banner(found) if has_banner else found
+
+
+def _removed(root: Element, found: main_text.Lines, stored: Sequence[str] | None) -> list[Node] | None:
     """The nodes of lines that are not among the stored ones; None if the tree does not have all of those."""
-    wanted = [_line(line) for line in stored if line.strip()]
-    removed, kept, place = list[list[Node]](), set[Node](), 0
-    for line, nodes in zip(found.lines, found.sources, strict=True):
-        if place < len(wanted) and _line(line) == wanted[place]:
+    wanted = [_line(line) for line in (found.lines if stored is None else stored) if line.strip()]
+    removed, kept, place = list[Node](), set[Node](), 0
+    for number, (line, nodes) in enumerate(_with_nodes(root, [*found.banner, *found.lines])):
+        if number >= len(found.banner) and place < len(wanted) and line == wanted[place]:
             place += 1
             kept.update(nodes)
         else:
-            removed.append(nodes)
-    is_cut = sum(map(len, stored)) + len(stored) > main_text.MAX_TEXT  # then the last line may be a part of one
-    return [nodes for nodes in removed if kept.isdisjoint(nodes)] if place >= len(wanted) - is_cut else None
+            removed += nodes
+    is_cut = (
+        stored is not None and sum(map(len, stored)) + len(stored) > main_text.MAX_TEXT
+    )  # then the last line may be a part of one
+    return [node for node in removed if node not in kept] if place >= len(wanted) - is_cut else None
+
+
+def _with_nodes(root: Element, lines: Iterable[str]) -> Iterator[tuple[str, list[Node]]]:
+    """Each line with the nodes that have its text, of code the `pre`. Of both, the visible characters are the same."""
+    texts = (node for node in root.descendants if isinstance(node, Text))
+    node: Text | None = None
+    left = 0  # visible characters of the node that the next lines have
+    for each in lines:
+        line, nodes = _line(each), list[Node]()
+        missing = _ink(line)
+        while missing:
+            if node and left:
+                nodes.append(node.closest("pre:not(pre pre)") or node)
+                missing, left = max(0, missing - left), max(0, left - missing)
+            elif node := next(texts, None):
+                left = _ink(node.data)
+            else:
+                break
+        yield line, nodes
+
+
+def _ink(text: str) -> int:
+    """The number of characters that are neither white space nor permalinks."""
+    return len("".join(main_text.without_marks(text).replace("¶", "").split()))
 
 
 def _line(line: str) -> str:
     return main_text.line_of(main_text.without_marks(line))
 
 
-def _prune(root: Element, found: main_text.Lines, removed: Sequence[Sequence[Node]]) -> None:
-    """Take out of the tree what the text is not read of."""
-    for nodes in (found.dropped, *removed):
-        for node in nodes:
-            if isinstance(node, Text):
-                node.data = " "
-            else:
-                node.extract()
-    if found.is_whole:
-        return
-    kept = {node for nodes in found.sources for node in nodes}
-    for header in root.find_all("header"):
-        headings = [each for each in header.iter_elements(main_text.HEADINGS) if each in kept]
-        header.clear()
-        header.extend(headings)
+def _prune(removed: Iterable[Node]) -> None:
+    """Take nodes out of the tree, and blocks that have no text then."""
+    for node in removed:
+        block = next((each for each in node.ancestors if isinstance(each, Element) and each.tag in _BLOCKS), None)
+        if isinstance(node, Text):
+            node.data = " "
+        else:
+            node.extract()
+        if block is not None and not _ink(block.text):
+            block.extract()
 
 
 def markdown(found: Content, link: Callable[[str], str] = str) -> str:
@@ -125,8 +152,7 @@ def markdown(found: Content, link: Callable[[str], str] = str) -> str:
         if next(term.iter_elements(_BLOCKS), None) is None:
             term.wrap_children(Element("strong"))
     for pre in root.find_all("pre"):
-        as_blocks = {element for element in pre.select("[style]") if main_text.is_shown_as_block(element)}
-        lines = [line.rstrip() for line in main_text.code_text(pre, (), as_blocks).split("\n")]
+        lines = [line.rstrip() for line in main_text.code_text(pre).split("\n")]
         code.write(pre, "\n".join(lines).strip("\n"))
     tables.write(root)
     return _UNSEEN.sub("", root.to_markdown(_FORM))

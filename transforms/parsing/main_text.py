@@ -3,10 +3,10 @@
 import functools
 import itertools
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
-from turbohtml import Axis, Element, Node
+from turbohtml import Comment, Element, Node, PlainText
 from turbohtml import Text as TextNode
 
 from ..sections.element_ids import SECTIONED, Ids, settled_ids
@@ -19,13 +19,13 @@ MAX_HEADINGS = 500
 MAX_HEADING = 500
 """Maximum number of headings kept per page, and of characters per heading."""
 
-INVISIBLE = (
-    "head, title, script, style, noscript, template, iframe, textarea, noframes, noembed, audio, canvas, video"
-    ", annotation, annotation-xml"
+_INVISIBLE = (
+    *("head", "title", "script", "style", "noscript", "template", "iframe", "textarea", "noframes", "noembed", "audio"),
+    *("canvas", "video", "annotation", "annotation-xml", "datalist", "rp"),
 )
-"""A selector of elements whose text a browser does not show, or only as a value that users change."""
+"""Elements whose text a browser does not show, or only as a value that users change."""
 
-_SURROUNDINGS = "nav, footer, aside, dialog, button, select, datalist"
+_SURROUNDINGS = ("nav", "footer", "aside", "dialog", "button", "select")
 _SURROUNDING_ROLES = frozenset({"navigation", "banner", "contentinfo", "complementary", "search", "dialog"})
 _SURROUNDING_NAMES = (
     "nav navbar navigation navheader navfooter topbar toolbar menu menubar breadcrumb breadcrumbs pager pagination"
@@ -57,6 +57,8 @@ BLOCKS = HEADINGS | frozenset(_BLOCK_NAMES.split())
 """Names of elements that begin and end a line of the text."""
 
 _BLOCK_TAGS = tuple(sorted(BLOCKS))
+_WITH_CONTENT = tuple(sorted(BLOCKS - {"br"}))
+_SPECIAL = HEADINGS | {"pre", "dl", "dt", "dd"}
 _HEADING_TAGS = tuple(sorted(HEADINGS))
 
 CODE = "\t"
@@ -64,9 +66,13 @@ CODE = "\t"
 
 _MAX_INDENTATION = 32  # spaces
 
-# Put around the text of elements with `data-nosnippet`. Noncharacters: a page that contains them loses them.
-_HIDE, _SHOW = _HIDE_SHOW = "\ufdd0\ufdd1"
+# Surrogates, which no parsed text has: around the text of elements with `data-nosnippet`, and around a number.
+_HIDE, _SHOW = _HIDE_SHOW = "\ud800\ud801"
 _MARKS = re.compile(f"[{_HIDE}{_SHOW}]")
+_BEGIN = "\ud802"
+_BEGINS = re.compile(f"{_BEGIN}([0-9]+){_BEGIN}")
+
+_LAYOUT = PlainText(layout="strict")
 
 
 class Text(NamedTuple):
@@ -88,9 +94,7 @@ class Lines(NamedTuple):
     lines: list[str]
     headings: list[tuple[int, str]]
     begins: list[tuple[int, int, str]]  # of sections, with level and id; a term without id ends a list
-    sources: list[list[Node]]  # of each line, the nodes that have its text; all lines of a `pre` have that alone
-    dropped: Collection[Node] = ()  # what was left out
-    is_whole: bool = True  # of headers, not only headings were read
+    banner: Sequence[str] = ()  # the lines before these that were left out
 
 
 def main_text(root: Element, is_main: bool = False, ids: Ids | None = None) -> Text:
@@ -103,7 +107,15 @@ def main_text(root: Element, is_main: bool = False, ids: Ids | None = None) -> T
     are boilerplate too if they are short, hold no sentence, and are at most half of the text. benchmarks/main_text.py
     compares this with article extractors. Changes the tree: what no browser shows is removed.
     """
-    found = next((lines for lines in readings(root, is_main, ids) if lines.lines), Lines([], [], [], []))
+    settled = settled_ids(root.iter_elements(SECTIONED), ids or Ids(root))
+    hidden = seen(root)
+    left = [] if is_main else leave_out(root, hidden)
+    found = read(root, settled)
+    if left and not found.lines:
+        put_back(left)
+        found = read(root, settled)
+    elif not is_main:
+        found = without_banner(found)
     marked = "\n".join(found.lines)
     text, nosnippet = _unmarked(marked)
     names = [without_marks(heading)[:MAX_HEADING] for _, heading in found.headings[:MAX_HEADINGS]]
@@ -111,31 +123,51 @@ def main_text(root: Element, is_main: bool = False, ids: Ids | None = None) -> T
     return Text(text[:MAX_TEXT], names, len(text) > MAX_TEXT, nosnippet, list(_sections(found.begins, lines)))
 
 
-def readings(root: Element, is_main: bool = False, ids: Ids | None = None) -> Iterator[Lines]:
-    """The lines of the main text, unless `is_main`, and of the whole text; see `main_text`.
+def seen(root: Element) -> list[Element]:
+    """Remove what a browser does not show; the elements that are hidden for now, or boilerplate by their role.
 
-    They have marks around what is in `data-nosnippet`.
+    Texts that `data-nosnippet` applies to have marks around them afterwards, until `without_marks`.
     """
-    settled = settled_ids(root.iter_elements(SECTIONED), ids or Ids(root))
-    root.remove(INVISIBLE)
-    hidden, twins, as_blocks = set[Element](), set[Element](), set[Element]()
-    nosnippet = []
+    for element in list(root.iter_elements(_INVISIBLE)):
+        element.extract()
+    hidden, twins, nosnippet = list[Element](), list[Element](), list[Element]()
     for element in root.select(_MARKED):
         attr = element.attr
         if attr("data-nosnippet") is not None:
             nosnippet.append(element)
         role = (attr("role") or "").strip().lower()
         if role in _SURROUNDING_ROLES or _is_hidden(attr("hidden"), role):
-            hidden.add(element)
-        if is_shown_as_block(element):
-            as_blocks.add(element)
-        if element.tag == "math":
-            twins.update(_twins(element))
-    _mark(root, nosnippet)
-    if not is_main:
-        dropped = twins | hidden.union(_surroundings(root))
-        yield _without_banner(_read(root, dropped, as_blocks, settled, False))
-    yield _read(root, twins, as_blocks, settled, True)
+            hidden.append(element)
+        tag = element.tag
+        if tag == "math":
+            twins += _twins(element)
+        elif tag not in BLOCKS and _SHOWN_AS_BLOCK.search(attr("style") or ""):
+            element.tag = "div"
+    _mark(nosnippet)
+    for twin in twins:
+        twin.extract()
+    return hidden
+
+
+def leave_out(root: Element, hidden: Iterable[Element]) -> list[tuple[Element, Node]]:
+    """Take boilerplate out of a tree, of headers all but the headings; for `put_back`, what is in its place."""
+    dropped = dict.fromkeys([*hidden, *_surroundings(root)])
+    left = list[tuple[Element, Node]]()
+    for header in list(root.iter_elements("header")):
+        if header not in dropped and header.parent is not None and header.parent.closest("header") is None:
+            names = _HEADING_TAGS if header.closest(_INTRODUCED) else "h1"
+            left.append((header, Element("div", {}, list(header.iter_elements(names)))))
+    left += [(element, Comment("")) for element in dropped]
+    for element, place in left:
+        element.replace_with(place)
+    return left
+
+
+def put_back(left: Sequence[tuple[Element, Node]]) -> None:
+    """Undo `leave_out`; the headings of a header are at its end then."""
+    for element, place in reversed(left):
+        place.replace_with(element)
+        element.extend(list(place))
 
 
 def _is_hidden(hidden: str | None, role: str) -> bool:
@@ -156,7 +188,7 @@ def _twins(math: Element) -> Iterator[Element]:
 def _surroundings(root: Element) -> Iterator[Element]:
     """The elements that are boilerplate by what they are or are called."""
     asides = 0
-    for element in root.select(_SURROUNDINGS):
+    for element in root.iter_elements(_SURROUNDINGS):
         if element.tag == "aside":
             asides += 1
             if asides <= _MAX_ASIDES and _is_call_out(element):
@@ -187,13 +219,8 @@ def _sections(begins: Sequence[tuple[int, int, str]], lines: Sequence[str]) -> I
         yield Section(offset, 0 if is_end else min(heading_length(lines[line]), MAX_TEXT - offset), level, id_)
 
 
-def _mark(root: Element, elements: Sequence[Element]) -> None:
+def _mark(elements: Iterable[Element]) -> None:
     """Put marks around the text of elements."""
-    if not elements:
-        return
-    for node in root.descendants:  # without marks that the page contains: they would end the passage
-        if isinstance(node, TextNode) and _MARKS.search(data := node.data):
-            node.data = _MARKS.sub("", data)
     for element in elements:  # of a header, headings are read alone
         parent = element.parent if element.tag == "header" else None
         is_outermost = parent is not None and parent.closest("header[data-nosnippet]") is None
@@ -223,11 +250,6 @@ def _unmarked(text: str) -> tuple[str, list[int]]:
 def collapse(text: str) -> str:
     """The text in one line, white space collapsed."""
     return " ".join(text.split())
-
-
-def is_shown_as_block(element: Element) -> bool:
-    """Whether the style of an element makes it a block."""
-    return _SHOWN_AS_BLOCK.search(element.attr("style") or "") is not None
 
 
 def line_of(text: str) -> str:
@@ -265,8 +287,9 @@ def _is_surrounding(name: str) -> bool:
     return _NAMED.search(name) is not None
 
 
-def _without_banner(found: Lines) -> Lines:
-    lines, headings, begins, sources, *_ = found
+def without_banner(found: Lines) -> Lines:
+    """The lines without short ones before the first heading; see `main_text`."""
+    lines, headings, begins, _ = found
     banner = lines[: headings[0][0]] if headings else []
     is_small = 2 * sum(map(len, banner)) <= sum(map(len, lines))
     has_prose = any(len(line) > _SHORT or line.endswith(SENTENCE_ENDS) for line in banner)
@@ -274,157 +297,118 @@ def _without_banner(found: Lines) -> Lines:
         return found
     removed = len(banner)
     kept = [(line - removed, level, id_) for line, level, id_ in begins if line >= removed]
-    moved = [(line - removed, heading) for line, heading in headings]
-    dropped = [*found.dropped, *itertools.chain.from_iterable(sources[:removed])]
-    return Lines(lines[removed:], moved, kept, sources[removed:], dropped, found.is_whole)
+    return Lines(lines[removed:], [(line - removed, heading) for line, heading in headings], kept, banner)
 
 
-def _read(
-    root: Element, dropped: Collection[Element], as_blocks: Collection[Element], ids: dict[Element, str], whole: bool
-) -> Lines:
-    """The lines of a tree without the elements that are dropped; of headers only headings, unless `whole`.
+def read(root: Element, ids: dict[Element, str]) -> Lines:
+    """The lines of a tree, which is of no use afterwards.
 
-    What has no block in it is read in one piece, by the parser. Without recursion: elements nest in hundreds.
+    The parser lays out the text: where all blocks are alike, it makes one line of what is between their bounds.
     """
-    reader = _Reader(ids, Lines([], [], [], [], dropped, whole))
-    inner = _with_blocks(itertools.chain(root.iter_elements(_BLOCK_TAGS), dropped, as_blocks))
-    pieces: list[Node] = []
-    stack: list[tuple[Iterator[Node], Element | None]] = []
-    children, ending = iter(root), None  # what is read now, and the block that ends with it
-    while True:
-        for node in children:
-            if isinstance(node, TextNode):
-                if pieces or not node.data.isspace():
-                    pieces.append(node)
-                continue
-            if not isinstance(node, Element) or node in dropped:
-                continue
-            tag = node.tag
-            if tag not in BLOCKS and node not in as_blocks:
-                if node not in inner:
-                    pieces.append(node)
-                    continue
-                stack.append((children, ending))
-                children, ending = iter(node.children), None
-                break
-            if pieces:
-                reader.add("".join([piece.text for piece in pieces]), pieces)
-                pieces = []
-            if tag in HEADINGS:
-                reader.heading(node)
-            elif tag == "pre":
-                reader.code(node, code_text(node, dropped, as_blocks) if node in inner else node.text)
-            elif tag == "header" and not whole:
-                names = HEADINGS if node.closest(_INTRODUCED) else ("h1",)
-                for heading in node.iter_elements(names):
-                    reader.heading(heading)
-            else:
-                if tag == "dt" and node in ids:
-                    reader.begin(TERM_LEVEL + _is_in_dd(node.parent), ids[node])
-                if node in inner:
-                    stack.append((children, ending))
-                    children, ending = iter(node.children), node
-                    break
-                reader.add(node.text, [node])
+    marks: list[tuple[int, str]] = []  # level and id of a section that begins; 0 and lines of code
+
+    def mark(level: int, text: str) -> TextNode:
+        marks.append((level, text))
+        return TextNode(f"{_BEGIN}{len(marks) - 1}{_BEGIN}")
+
+    special, definitions, lists = list[tuple[str, Element]](), set[Node](), set[Node]()
+    for element in list(root.iter_elements(_WITH_CONTENT)):
+        if (tag := element.tag) in _SPECIAL:
+            special.append((tag, element))
+        element.tag = "div"
+    for tag, element in special:
+        if element.tag != "div":
+            continue  # it is in a heading, or in code
+        if tag == "pre" or tag in HEADINGS:
+            level, text = (0, code_text(element)) if tag == "pre" else (int(tag[1]), ids.get(element, ""))
+            for inner in list(element.iter_elements(("br", "div"))):
+                inner.tag = "span"
+            if not level:
+                element.clear()
+            element.insert(0, mark(level, text))
+        elif tag != "dt":
+            (lists if tag == "dl" else definitions).add(element)
+        elif element in ids:
+            parent = element.parent
+            level = TERM_LEVEL + (parent is not None and parent.parent in definitions)
+            element.insert(0, mark(level, ids[element]))
+            if isinstance(parent, Element) and parent in lists:
+                lists.remove(parent)
+                parent.append(Element("div", {}, [mark(level, "")]))
+    for block in root.select(":not(div) > div"):  # in a phrase, the layout has no line end after a block
+        block.insert_after(Element("br"))
+    return _lines(root.to_text(_LAYOUT), marks)
+
+
+def code_text(pre: Element) -> str:
+    """The text of a `pre`, with a line for each block in it; changes the tree."""
+    for block in list(pre.iter_elements(_BLOCK_TAGS)):
+        block.insert_before(TextNode("\n"))
+        block.insert_after(TextNode("\n"))
+    return pre.text
+
+
+def _lines(text: str, begins: Sequence[tuple[int, str]]) -> Lines:
+    """The lines of a text in which marks have the numbers of what begins."""
+    reader = _Reader()
+    first, *rest = _BEGINS.split(text)
+    reader.add_all(first)
+    for number, piece in zip(rest[::2], rest[1::2], strict=True):
+        level, begun = begins[int(number)]
+        if not level:
+            for line in begun.split("\n"):
+                if line and not line.isspace():
+                    reader.add(collapse(line), CODE + _indentation(line))
+        elif level >= TERM_LEVEL:
+            reader.begins = level, begun
         else:
-            if ending is not None:
-                if pieces:
-                    reader.add("".join([piece.text for piece in pieces]), pieces)
-                    pieces = []
-                if ending.tag == "dl" and any(child in ids for child in ending.find_all("dt", axis=Axis.CHILDREN)):
-                    reader.begin(TERM_LEVEL + _is_in_dd(ending), "")
-            if not stack:
-                break
-            children, ending = stack.pop()
-    if pieces:
-        reader.add("".join([piece.text for piece in pieces]), pieces)
-    return reader.found()
-
-
-def _with_blocks(blocks: Iterable[Element]) -> Set[Node]:
-    """All ancestors of elements."""
-    found = set[Node]()
-    for block in blocks:
-        parent: Node | None = block.parent
-        while parent is not None and parent not in found:
-            found.add(parent)
-            parent = parent.parent
-    return found
-
-
-def _is_in_dd(element: Node | None) -> bool:
-    """Whether a list of terms is directly in the text of a term."""
-    parent = element.parent if element is not None else None
-    return isinstance(parent, Element) and parent.tag == "dd"
-
-
-def code_text(pre: Element, dropped: Collection[Element] = (), as_blocks: Collection[Element] = ()) -> str:
-    """The text of a `pre`, with a line for each block in it."""
-    parts, stack = list[str](), list[tuple[Iterator[Node], bool]]()
-    children, is_block = iter(pre), False
-    while True:
-        for node in children:
-            if isinstance(node, TextNode):
-                parts.append(node.data)
-            elif isinstance(node, Element) and node not in dropped:
-                stack.append((children, is_block))
-                children, is_block = iter(node), node.tag in BLOCKS or node in as_blocks
-                parts.append("\n" if is_block else "")
-                break
-        else:
-            if is_block:
-                parts.append("\n")
-            if not stack:
-                return "".join(parts)
-            children, is_block = stack.pop()
+            heading, _, piece = piece.partition("\n")
+            if without_marks(heading := line_of(heading)):
+                reader.begins = level, begun
+                reader.found.headings.append((len(reader.found.lines), heading))
+            reader.add(heading)
+        reader.add_all(piece)
+    if reader.found.lines:
+        reader.found.lines[-1] += reader.marks
+    return reader.found
 
 
 class _Reader:
     """Collects lines."""
 
-    def __init__(self, ids: dict[Element, str], found: Lines) -> None:
-        self._ids, self._found = ids, found
-        self._marks = ""  # around lines that are empty without them: these belong to the next line
-        self._waiting: tuple[int, str] | None = None  # a section that begins with the next line
+    def __init__(self) -> None:
+        self.found = Lines([], [], [])
+        self.begins: tuple[int, str] | None = None  # a section, with the next line that there is
+        self.marks = ""  # around lines that are empty without them: these belong to the next line
 
-    def found(self) -> Lines:
-        if self._found.lines:
-            self._found.lines[-1] += self._marks
-        return self._found
+    def add_all(self, text: str) -> None:
+        lines = [line for line in text.split("\n") if line]
+        if (
+            self.begins is None
+            and not self.marks
+            and "¶" not in text
+            and text[:1] != " "
+            and "".join(lines).isprintable()
+        ):
+            self.found.lines.extend(lines)
+        else:
+            for line in lines:
+                self.add(collapse(line))
 
-    def begin(self, level: int, id_: str) -> None:
-        """Begin a section, with the next line that there is."""
-        self._waiting = level, id_
-
-    def heading(self, element: Element) -> None:
-        line = line_of(element.text)
-        if line and without_marks(line):
-            self._waiting = int(element.tag[1]), self._ids.get(element, "")
-            self._found.headings.append((len(self._found.lines), line))
-        self.add(line, [element])
-
-    def code(self, pre: Element, text: str) -> None:
-        for line in text.split("\n"):
-            if line and not line.isspace():
-                self.add(line, [pre], CODE + _indentation(line))
-
-    def add(self, text: str, nodes: list[Node], start: str = "") -> None:
-        """Add a line, which begins with `start`. It is called for each line, so that it calls little itself."""
-        line = " ".join(text.split())
+    def add(self, line: str, start: str = "") -> None:
+        """Add a line without spaces around it, which begins with `start`."""
         if line[-1:] == "¶":
             line = line.rstrip(" ¶")
         if not line:
             return
         if line[-1] in _HIDE_SHOW and not without_marks(line):
-            self._marks += line
+            self.marks += line
             return
-        found = self._found
-        if self._waiting:
-            found.begins.append((len(found.lines), *self._waiting))
-            self._waiting = None
-        found.lines.append(f"{start}{self._marks}{line}" if start or self._marks else line)
-        self._marks = ""
-        found.sources.append(nodes)
+        if self.begins:
+            self.found.begins.append((len(self.found.lines), *self.begins))
+            self.begins = None
+        self.found.lines.append(f"{start}{self.marks}{line}" if start or self.marks else line)
+        self.marks = ""
 
 
 def _indentation(line: str) -> str:
