@@ -146,28 +146,35 @@ def links(elements: Elements, url: str, base: str, charset: str = "utf-8") -> li
     MAX_LINKS, with at most MAX_FRAGMENTS fragments.
     """
     directory = _directory(base)
-    targets: dict[str, str | None] = {}
+    targets: dict[str, str | None] = {"": None} if base == url else {}  # by reference, without fragment
     found: dict[tuple[str, str], Link] = {}
-    fragments: dict[str, tuple[str, str]] = {}  # the target and anchor of each reference to a section, as written
+    fragments: dict[tuple[str, str], str] = {}  # the anchor of each reference to a section, by target and id as written
     for element, kind, as_given in itertools.islice(_references(elements), _MAX_REFERENCES):
-        if as_given in targets:
-            target = targets[as_given]
+        reference, has_fragment, fragment = as_given.partition("#")
+        if reference and (reference[0] <= " " or reference[-1] <= " "):
+            reference = _without_blanks(as_given)
+        if reference in targets:
+            target = targets[reference]
         else:
-            target = targets[as_given] = _target(as_given, url, base, directory, charset)
+            target = targets[reference] = _target(reference, url, base, directory, charset)
         if target is None:
             continue
-        rel = (element.attr("rel") or "").strip()[:MAX_ANCHOR]
+        rel = element.attr("rel")
+        rel = rel.strip()[:MAX_ANCHOR] if rel else ""
         anchor = None  # read once, if at all
-        if "#" in as_given and kind == "a" and len(fragments) < MAX_FRAGMENTS and _endorses(rel):
-            known = fragments.get(as_given)
-            if known is None or not known[1]:
-                anchor = _anchor(element, kind, elements.has_nested_links)
-                fragments[as_given] = target, anchor
+        if (
+            has_fragment
+            and kind == "a"
+            and len(fragments) < MAX_FRAGMENTS
+            and _endorses(rel)
+            and not fragments.get((target, fragment))
+        ):
+            anchor = fragments[target, fragment] = _anchor(element, kind, elements.has_nested_links)
         earlier = found.get((target, kind))
         if earlier is None:
-            found[target, kind] = Link(
-                target, _anchor(element, kind, elements.has_nested_links) if anchor is None else anchor, rel, kind
-            )
+            if anchor is None:
+                anchor = _anchor(element, kind, elements.has_nested_links)
+            found[target, kind] = Link(target, anchor, rel, kind)
             if len(found) == MAX_LINKS:
                 break
         elif not earlier.anchor or earlier.rel != rel:
@@ -180,10 +187,10 @@ def _endorses(rel: str) -> bool:
     return not rel or NOT_ENDORSING.isdisjoint(rel.lower().split())
 
 
-def _with_fragments(found: dict[tuple[str, str], Link], references: dict[str, tuple[str, str]]) -> list[Link]:
+def _with_fragments(found: dict[tuple[str, str], Link], fragments: dict[tuple[str, str], str]) -> list[Link]:
     of_target: dict[str, dict[str, str]] = {}
-    for as_given, (target, anchor) in references.items():
-        id_ = as_given.partition("#")[2]
+    for (target, fragment), anchor in fragments.items():
+        id_ = fragment
         if "%" in id_:
             id_ = unquote(id_) if len(id_) <= _REMEMBERED else ""
         if id_ := usable_id(id_.rstrip(_BLANK)):
@@ -195,11 +202,10 @@ def _with_fragments(found: dict[tuple[str, str], Link], references: dict[str, tu
     return list(found.values())
 
 
-def _target(as_given: str, url: str, base: str, directory: str, charset: str) -> str | None:
+def _target(reference: str, url: str, base: str, directory: str, charset: str) -> str | None:
     """The canonical URL of a reference; None if it is unusable or the page itself."""
-    if (as_given[0] == "#" and base == url) or len(as_given) > _MAX_REFERENCE:
+    if len(reference) > _MAX_REFERENCE:
         return None
-    reference = _without_fragment(as_given)
     # A relative path depends only on the directory of the base, so all pages of a directory share cache entries.
     nearest = base if not reference or reference[0] == "?" else directory
     canonical = _remembered if len(reference) <= _REMEMBERED else urls.canonicalize
@@ -254,7 +260,8 @@ def _link_kind(element: Element) -> str:
     return "link" if is_page or "alternate" not in relations else "alternate"
 
 
-def _without_fragment(reference: str) -> str:
+def _without_blanks(reference: str) -> str:
+    """A reference without fragment and the blanks around it."""
     reference = reference.strip(_BLANK)
     path = reference.partition("#")[0]
     # A blank before the fragment is part of the URL. This is rare, so such a reference is left unchanged.

@@ -353,7 +353,8 @@ def _lines(text: str, begins: Sequence[tuple[int, str]]) -> Lines:
     reader = _Reader()
     first, *rest = _BEGINS.split(text)
     reader.add_all(first)
-    for number, piece in zip(rest[::2], rest[1::2], strict=True):
+    for number, after in zip(rest[::2], rest[1::2], strict=True):
+        piece = after
         level, begun = begins[int(number)]
         if not level:
             for line in begun.split("\n"):
@@ -362,8 +363,8 @@ def _lines(text: str, begins: Sequence[tuple[int, str]]) -> Lines:
         elif level >= TERM_LEVEL:
             reader.begins = level, begun
         else:
-            heading, _, piece = piece.partition("\n")
-            if without_marks(heading := line_of(heading)):
+            first, _, piece = piece.partition("\n")
+            if without_marks(heading := line_of(first)):
                 reader.begins = level, begun
                 reader.found.headings.append((len(reader.found.lines), heading))
             reader.add(heading)

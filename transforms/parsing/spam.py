@@ -62,13 +62,11 @@ _SIGNALS = {
     SOFT_404: _Signal(0, 1, 0.8),
 }
 
-_HIDES = (
-    r"(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?:px|pt|em|%)?\s*(?:[;!\"']|$)"
-    r"|(?:text-indent|left|top)\s*:\s*-\d{4,}px|opacity\s*:\s*0(?:\.0+)?\s*(?:[;!\"']|$))"
+_HIDING = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?:px|pt|em|%)?\s*(?:[;!\"']|$)"
+    r"|(?:text-indent|left|top)\s*:\s*-\d{4,}px|opacity\s*:\s*0(?:\.0+)?\s*(?:[;!\"']|$)",
+    re.IGNORECASE,
 )
-_HIDING = re.compile(_HIDES, re.IGNORECASE)
-_STYLE = re.compile(r"style=(?=([\"'][^<>\"']*+.?))", re.DOTALL)
-_MAY_HIDE = re.compile(rf"[\"'][^<>\"']{{,300}}?(?i:{_HIDES})")
 _MOST_HIDDEN = 20  # blocks read per page
 _SOURCE_LOOKED_AT = 50_000
 _LEADING_AWAY = re.compile(r"location(?:(?:\.href)?\s*=\s*|\.(?:replace|assign)\(\s*)[\"']https?://")
@@ -97,12 +95,11 @@ _BETWEEN = re.compile(r"\s+[|·•–—-]+\s+|\s*::\s*")
 
 def traits(root: Element, source: str) -> Traits:
     """The traits of a parsed page and its source."""
-    hidden = [0]
-    if any(map(_MAY_HIDE.match, set(_STYLE.findall(source)))):  # a cheap test before the walk over all elements
-        hiding = (block for block in root.select("[style]") if _HIDING.search(block.attr("style") or ""))
-        hidden += [len(block.text.split()) for block in itertools.islice(hiding, _MOST_HIDDEN)]
+    styled = [(block.attr("style") or "", block) for block in root.select("[style]")]
+    hiding = set(filter(_HIDING.search, {style for style, _ in styled}))
+    hidden = itertools.islice((block for style, block in styled if style in hiding), _MOST_HIDDEN)
     leads_away = _LEADING_AWAY.search(source[:_SOURCE_LOOKED_AT]) is not None
-    return Traits(max(hidden), leads_away)
+    return Traits(max((len(block.text.split()) for block in hidden), default=0), leads_away)
 
 
 def quality_of(
