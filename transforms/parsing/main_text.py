@@ -57,7 +57,7 @@ BLOCKS = HEADINGS | frozenset(_BLOCK_NAMES.split())
 """Names of elements that begin and end a line of the text."""
 
 _BLOCK_TAGS = tuple(sorted(BLOCKS))
-_WITH_CONTENT = tuple(sorted(BLOCKS - {"br"}))
+_OTHER_BLOCKS = tuple(sorted(BLOCKS - {"br", "div"}))
 _SPECIAL = HEADINGS | {"pre", "dl", "dt", "dd"}
 _HEADING_TAGS = tuple(sorted(HEADINGS))
 
@@ -66,11 +66,13 @@ CODE = "\t"
 
 _MAX_INDENTATION = 32  # spaces
 
-# Surrogates, which no parsed text has: around the text of elements with `data-nosnippet`, and around a number.
+# Characters that no parsed text has: around the text of elements with `data-nosnippet`, and around a number.
 _HIDE, _SHOW = _HIDE_SHOW = "\ud800\ud801"
 _MARKS = re.compile(f"[{_HIDE}{_SHOW}]")
-_BEGIN = "\ud802"
+_BEGIN = "\0"
 _BEGINS = re.compile(f"{_BEGIN}([0-9]+){_BEGIN}")
+_SPACES = tuple(space for space in map(chr, range(0x3001)) if space.isspace() and space not in " \t\n\f\r")
+"""White space that the layout leaves as it is."""
 
 _LAYOUT = PlainText(layout="strict")
 
@@ -312,7 +314,7 @@ def read(root: Element, ids: dict[Element, str]) -> Lines:
         return TextNode(f"{_BEGIN}{len(marks) - 1}{_BEGIN}")
 
     special, definitions, lists = list[tuple[str, Element]](), set[Node](), set[Node]()
-    for element in list(root.iter_elements(_WITH_CONTENT)):
+    for element in list(root.iter_elements(_OTHER_BLOCKS)):
         if (tag := element.tag) in _SPECIAL:
             special.append((tag, element))
         element.tag = "div"
@@ -350,7 +352,11 @@ def code_text(pre: Element) -> str:
 
 def _lines(text: str, begins: Sequence[tuple[int, str]]) -> Lines:
     """The lines of a text in which marks have the numbers of what begins."""
-    reader = _Reader()
+    if spaces := [space for space in _SPACES if space in text]:
+        for space in spaces:
+            text = text.replace(space, " ")
+        text = "\n".join([collapse(line) for line in text.split("\n")])
+    reader = _Reader(has_marks=_HIDE in text or _SHOW in text)
     first, *rest = _BEGINS.split(text)
     reader.add_all(first)
     for number, after in zip(rest[::2], rest[1::2], strict=True):
@@ -377,24 +383,19 @@ def _lines(text: str, begins: Sequence[tuple[int, str]]) -> Lines:
 class _Reader:
     """Collects lines."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_marks: bool) -> None:
         self.found = Lines([], [], [])
         self.begins: tuple[int, str] | None = None  # a section, with the next line that there is
         self.marks = ""  # around lines that are empty without them: these belong to the next line
+        self._has_marks = has_marks
 
     def add_all(self, text: str) -> None:
         lines = [line for line in text.split("\n") if line]
-        if (
-            self.begins is None
-            and not self.marks
-            and "¶" not in text
-            and text[:1] != " "
-            and "".join(lines).isprintable()
-        ):
+        if not (self._has_marks or self.begins or "¶" in text):
             self.found.lines.extend(lines)
         else:
             for line in lines:
-                self.add(collapse(line))
+                self.add(line.strip())
 
     def add(self, line: str, start: str = "") -> None:
         """Add a line without spaces around it, which begins with `start`."""
