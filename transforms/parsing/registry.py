@@ -1,12 +1,22 @@
 """Registry of parsers, one for each kind of content that becomes documents."""
 
 import functools
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import weakref
 from collections.abc import Iterable
 from typing import Protocol
 
 from .. import plugins
 from ..http import media_types
+from .page_rules import NO_RULES
 from .source import Page, Source
+
+_LONGEST_S = 600  # of real time, for one body
 
 PARSE_ERROR = "parse_error"
 """Name of the fact that holds the error of a parser that failed on the document."""
@@ -15,7 +25,8 @@ PARSE_ERROR = "parse_error"
 class Parser(Protocol):
     """Parses a kind of content; an entry point of `beamtrawl.parsers` names the class.
 
-    Instantiated once per process, without arguments. `parse` is called from several threads.
+    Instantiated once per process, without arguments. `parse` is called from several threads, that of another package in
+    a process of its own (`_Apart`).
     """
 
     media_types: frozenset[str]
@@ -37,7 +48,7 @@ class Kinds:
     """
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._parsers: list[Parser] = [plugins.load(plugins.PARSERS, name)() for name in names]
+        self._parsers: list[Parser] = [_parser(name) for name in names]
         self.media_types = frozenset[str]().union(*(parser.media_types for parser in self._parsers))
         self.extensions = frozenset[str]().union(*(parser.extensions for parser in self._parsers))
         self.link_kinds = frozenset[str]().union(*(getattr(parser, "link_kinds", ()) for parser in self._parsers))
@@ -63,10 +74,96 @@ class Kinds:
             try:
                 page = _checked(parser.parse(source))
             except Exception as error:
-                return source.page("", facts={PARSE_ERROR: f"{type(error).__name__}: {error}"})
+                said = str(error) if isinstance(error, _FailedApartError) else _said(error)
+                return source.page("", facts={PARSE_ERROR: said})
             if page is not None:
                 return page
         return None
+
+
+def _parser(name: str) -> Parser:
+    kind = plugins.load(plugins.PARSERS, name)
+    is_ours = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
+    return kind() if is_ours else _Apart(name, kind())  # type: ignore[no-any-return]
+
+
+class _FailedApartError(Exception):
+    """What went wrong in the process of a parser."""
+
+
+class _Apart:
+    """A parser of another package, which reads bodies in a process of its own, one after the other.
+
+    If the process dies of a body, or takes ten minutes, that document has failed; the next has another process.
+    """
+
+    def __init__(self, name: str, parser: Parser) -> None:
+        self._name, self._lock = name, threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.media_types, self.extensions = parser.media_types, parser.extensions
+        self.link_kinds = getattr(parser, "link_kinds", frozenset())
+        self.accepted = getattr(parser, "accepted", parser.media_types)
+
+    def parse(self, source: Source) -> Page | None:
+        with self._lock:
+            if self._process is None or self._process.poll() is not None:
+                self._process = _start(self._name)
+                weakref.finalize(self, _end, self._process)
+            found = self._read(self._process, source._replace(rules=NO_RULES))
+        if isinstance(found, str):
+            raise _FailedApartError(found)
+        return found
+
+    def _read(self, process: "subprocess.Popen[bytes]", source: Source) -> Page | str | None:
+        assert process.stdin and process.stdout
+        bound = threading.Timer(_LONGEST_S, process.kill)
+        bound.daemon = True
+        bound.start()
+        try:
+            pickle.dump(source, process.stdin)
+            process.stdin.flush()
+            found: Page | str | None = pickle.load(process.stdout)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            code = _end(process)
+            return f"the process of the parser ended with {signal.Signals(-code).name if code < 0 else code}"
+        finally:
+            bound.cancel()
+        return found
+
+
+def _start(name: str) -> "subprocess.Popen[bytes]":
+    program = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve({name!r})"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> int:
+    process.kill()  # which one that has ended by itself does not notice
+    process.communicate()
+    return process.returncode
+
+
+def serve(name: str) -> None:
+    """Parse what stdin has, as the process of `_Apart`; what the parser prints goes to stderr."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sink = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    parser = plugins.load(plugins.PARSERS, name)()
+    while True:
+        try:
+            source = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        try:
+            answer = pickle.dumps(_checked(parser.parse(source)))
+        except Exception as error:
+            answer = pickle.dumps(_said(error))
+        sink.write(answer)
+        sink.flush()
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _checked(page: Page | None) -> Page | None:
