@@ -9,7 +9,7 @@ from tests.support.command_line import LOOPBACK, PROGRAM
 from tests.support.crawls import rows
 from tests.support.web import Answer, Web
 
-PACKAGE = '''
+PACKAGE = """
 import ctypes
 import os
 
@@ -32,7 +32,7 @@ class Fragile:
             raise KeyError(text)
         print("read", text)
         return source.page(text, charset=charset, links=[("/from-" + text, "on")])
-'''
+"""
 BODIES = ["one", "abort", "two", "segfault", "three", "exit", "raise", "four"]
 FAILED = {
     "abort": "the process of the parser ended with SIGABRT",

@@ -74,6 +74,18 @@ TEXTS = {
     "a sentence before it": (f"<p>Home<p>Go on.<h2>a</h2><p>{'b' * 20}", f"Home\nGo on.\na\n{'b' * 20}"),
     "a long line before it": (f"<p>{'a' * 61}<h2>b</h2><p>{'c' * 99}", f"{'a' * 61}\nb\n{'c' * 99}"),
     "more before it than after": ("<p>a<p>b<h2>c</h2>", "a\nb\nc"),
+    "a page that scripts make": (
+        f"<p>Skip<noscript><h1>a</h1><p>{'b ' * 300}</noscript><script>{'c ' * 900}</script>",
+        f"a\n{' '.join('b' * 300)}",
+    ),
+    "advice to turn on scripts": (f"<p>a<noscript>{'Turn it on. ' * 40}</noscript>", "a"),
+    "a long one on a longer page": (f"<p>{'a' * 700}<noscript>{'Turn it on. ' * 50}</noscript>", "a" * 700),
+    "what React will show": ("<p>a<div hidden id=S:1f><p>b</div><div hidden id=S:g>c</div>", "a\nb"),
+    "a name of what is within": ("<p>a<div class='page has-sidebar'>b</div><div class=sidebar>c</div>", "a\nb"),
+    "a ruby, whose fallback parentheses no browser shows": ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", "漢kan"),
+    "blocks in phrases": ("a<b>b<p>c</p>d</b>e<br>f<span><br>g</span>", "ab\nc\nde\nf\ng"),
+    "lists and cells": ("<ol><li>a<li>b</ol><table><tr><td>c<td>d</table><form>e</form>f", "a\nb\nc\nd\ne\nf"),
+    "white space of any kind": ("<p>a\u00a0 \u3000b\x1cc\u2028d</p>\u00a0<p>e\u00a0", "a b c d\ne"),
     "nothing but names": ("<div class=menu>a</div><div class=footer>b</div>", "a\nb"),
 }
 

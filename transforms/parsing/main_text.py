@@ -20,7 +20,7 @@ MAX_HEADING = 500
 """Maximum number of headings kept per page, and of characters per heading."""
 
 _INVISIBLE = (
-    *("head", "title", "script", "style", "noscript", "template", "iframe", "textarea", "noframes", "noembed", "audio"),
+    *("head", "title", "script", "style", "template", "iframe", "textarea", "noframes", "noembed", "audio"),
     *("canvas", "video", "annotation", "annotation-xml", "datalist", "rp"),
 )
 """Elements whose text a browser does not show, or only as a value that users change."""
@@ -32,12 +32,16 @@ _SURROUNDING_NAMES = (
     " sidebar sphinxsidebar related site-header masthead banner footer copyright skiplink"
     " cookie cookies consent newsletter social share ad ads advert advertisement popup"
 )
-_NAMED = re.compile(rf"(?:^|[\s_-])(?:{'|'.join(_SURROUNDING_NAMES.split())})(?=\s|$)", re.IGNORECASE)
+_NAMED = re.compile(
+    rf"(?:^|[\s_-])(?<!has[_-])(?<!with[_-])(?:{'|'.join(_SURROUNDING_NAMES.split())})(?=\s|$)", re.IGNORECASE
+)
 _LONGEST_NAME = 500  # characters; a longer class or id is ignored
 _NAMED_TAGS = ("div", "section", "ul", "ol", "dl", "p", "table", "td", "form")
 _CORES = ("main", "article", "h1")  # elements that are, or begin, the main content
 _MAX_CORES = 10
 _MAX_ASIDES, _MAX_ASIDE_LINKS = 100, 100  # that are looked at
+_MOST_ADVICE = 500  # characters that tell people to turn on scripts
+_STREAMED = re.compile("S:[0-9a-f]+")  # the id of what a script of React moves into its place and shows
 _NEAR = 3  # siblings of a formula that are looked at
 _CONTENT = "main, article, [role=main]"
 _INTRODUCED = "section, article, main"  # of which a header is no banner (HTML AAM, header)
@@ -132,13 +136,20 @@ def seen(root: Element) -> list[Element]:
     """
     for element in list(root.iter_elements(_INVISIBLE)):
         element.extract()
+    without_scripts = list(root.iter_elements("noscript"))
+    is_the_page = _is_the_page(without_scripts, root)
+    for element in without_scripts:
+        if is_the_page:
+            element.tag = "div"
+        else:
+            element.extract()
     hidden, twins, nosnippet = list[Element](), list[Element](), list[Element]()
     for element in root.select(_MARKED):
         attr = element.attr
         if attr("data-nosnippet") is not None:
             nosnippet.append(element)
         role = (attr("role") or "").strip().lower()
-        if role in _SURROUNDING_ROLES or _is_hidden(attr("hidden"), role):
+        if role in _SURROUNDING_ROLES or _is_hidden(element, role):
             hidden.append(element)
         tag = element.tag
         if tag == "math":
@@ -172,9 +183,17 @@ def put_back(left: Sequence[tuple[Element, Node]]) -> None:
         element.extend(list(place))
 
 
-def _is_hidden(hidden: str | None, role: str) -> bool:
-    """Whether an element is hidden from readers for good: neither until they search nor as a panel of tabs."""
-    return hidden is not None and role != "tabpanel" and hidden.strip().lower() != "until-found"
+def _is_the_page(without_scripts: Sequence[Element], root: Element) -> bool:
+    """Whether what browsers without scripts show is more than half of a page that scripts make, as forums do."""
+    length = sum(len(collapse(element.text)) for element in without_scripts)
+    return length > _MOST_ADVICE and 2 * length > len(collapse(root.text))
+
+
+def _is_hidden(element: Element, role: str) -> bool:
+    """Whether an element is hidden for good: not until they search, as a panel of tabs, or until a script of React."""
+    hidden = element.attr("hidden")
+    is_for_now = role == "tabpanel" or _STREAMED.fullmatch(element.attr("id") or "") is not None
+    return hidden is not None and not is_for_now and hidden.strip().lower() != "until-found"
 
 
 def _twins(math: Element) -> Iterator[Element]:
