@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import BeamtrawlError
+from ..outcomes import BeamtrawlError
 
 
 class PatternError(BeamtrawlError):
