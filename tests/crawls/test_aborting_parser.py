@@ -42,7 +42,7 @@ FAILED = {
 }
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow("waits"))])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow("whole crawls"))])
 def test_a_parser_that_aborts_costs_its_page_only(tmp_path, workers):
     packages, directory = tmp_path / "packages", tmp_path / "crawl"
     about = packages / "fragile-1.dist-info"

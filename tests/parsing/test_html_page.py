@@ -86,6 +86,7 @@ TEXTS = {
     "blocks in phrases": ("a<b>b<p>c</p>d</b>e<br>f<span><br>g</span>", "ab\nc\nde\nf\ng"),
     "lists and cells": ("<ol><li>a<li>b</ol><table><tr><td>c<td>d</table><form>e</form>f", "a\nb\nc\nd\ne\nf"),
     "white space of any kind": ("<p>a\u00a0 \u3000b\x1cc\u2028d</p>\u00a0<p>e\u00a0", "a b c d\ne"),
+    "blocks in a heading": ("<h1>a<br>b<div>c</div>d</h1><p>e", "a b c d\ne"),
     "nothing but names": ("<div class=menu>a</div><div class=footer>b</div>", "a\nb"),
 }
 

@@ -343,6 +343,8 @@ def read(root: Element, ids: dict[Element, str]) -> Lines:
         if tag == "pre" or tag in HEADINGS:
             level, text = (0, code_text(element)) if tag == "pre" else (int(tag[1]), ids.get(element, ""))
             for inner in list(element.iter_elements(("br", "div"))):
+                inner.insert_before(TextNode(" "))  # a heading is one line
+                inner.insert_after(TextNode(" "))
                 inner.tag = "span"
             if not level:
                 element.clear()

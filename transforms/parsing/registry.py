@@ -84,7 +84,7 @@ class Kinds:
 def _parser(name: str) -> Parser:
     kind = plugins.load(plugins.PARSERS, name)
     is_ours = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
-    return kind() if is_ours else _Apart(name, kind())  # type: ignore[no-any-return]
+    return kind() if is_ours else _Apart(name, kind())
 
 
 class _FailedApartError(Exception):
@@ -101,7 +101,7 @@ class _Apart:
         self._name, self._lock = name, threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self.media_types, self.extensions = parser.media_types, parser.extensions
-        self.link_kinds = getattr(parser, "link_kinds", frozenset())
+        self.link_kinds: frozenset[str] = getattr(parser, "link_kinds", frozenset())
         self.accepted = getattr(parser, "accepted", parser.media_types)
 
     def parse(self, source: Source) -> Page | None:
@@ -132,9 +132,9 @@ class _Apart:
 
 
 def _start(name: str) -> "subprocess.Popen[bytes]":
-    program = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve({name!r})"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+    code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve({name!r})"
+    program = [sys.executable, "-P", "-c", code]
+    return subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 def _end(process: "subprocess.Popen[bytes]") -> int:
