@@ -69,6 +69,7 @@ CODE = "\t"
 """The first character of a line of preformatted text (`pre`); its indentation follows."""
 
 _MAX_INDENTATION = 32  # spaces
+_MAX_CODE_BLOCKS = 100_000
 
 # Characters that no parsed text has: around the text of elements with `data-nosnippet`, and around a number.
 _HIDE, _SHOW = _HIDE_SHOW = "\ud800\ud801"
@@ -364,8 +365,8 @@ def read(root: Element, ids: dict[Element, str]) -> Lines:
 
 
 def code_text(pre: Element) -> str:
-    """The text of a `pre`, with a line for each block in it; changes the tree."""
-    for block in list(pre.iter_elements(_BLOCK_TAGS)):
+    """The text of a `pre`, with a line for each block in it, of the first _MAX_CODE_BLOCKS; changes the tree."""
+    for block in list(itertools.islice(pre.iter_elements(_BLOCK_TAGS), _MAX_CODE_BLOCKS)):
         block.insert_before(TextNode("\n"))
         block.insert_after(TextNode("\n"))
     return pre.text
