@@ -323,15 +323,17 @@ def without_banner(found: Lines) -> Lines:
 
 
 def read(root: Element, ids: dict[Element, str]) -> Lines:
-    """The lines of a tree, which is of no use afterwards.
+    """The lines of a tree, which is of use afterwards only if there are none.
 
     The parser lays out the text: where all blocks are alike, it makes one line of what is between their bounds.
     """
     marks: list[tuple[int, str]] = []  # level and id of a section that begins; 0 and lines of code
+    nodes: list[TextNode] = []
 
     def mark(level: int, text: str) -> TextNode:
+        nodes.append(TextNode(f"{_BEGIN}{len(marks)}{_BEGIN}"))
         marks.append((level, text))
-        return TextNode(f"{_BEGIN}{len(marks) - 1}{_BEGIN}")
+        return nodes[-1]
 
     special, definitions, lists = list[tuple[str, Element]](), set[Node](), set[Node]()
     for element in list(root.iter_elements(_OTHER_BLOCKS)):
@@ -361,7 +363,10 @@ def read(root: Element, ids: dict[Element, str]) -> Lines:
                 parent.append(Element("div", {}, [mark(level, "")]))
     for block in root.select(":not(div) > div"):  # in a phrase, the layout has no line end after a block
         block.insert_after(Element("br"))
-    return _lines(root.to_text(_LAYOUT), marks)
+    text = root.to_text(_LAYOUT)
+    for node in nodes:  # the tree is read once more if it has no line
+        node.extract()
+    return _lines(text, marks)
 
 
 def code_text(pre: Element) -> str:
