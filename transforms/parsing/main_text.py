@@ -379,9 +379,7 @@ def code_text(pre: Element) -> str:
 
 def _lines(text: str, begins: Sequence[tuple[int, str]]) -> Lines:
     """The lines of a text in which marks have the numbers of what begins."""
-    if spaces := [space for space in _SPACES if space in text]:
-        for space in spaces:
-            text = text.replace(space, " ")
+    if any(space in text for space in _SPACES):
         text = "\n".join([collapse(line) for line in text.split("\n")])
     reader = _Reader(has_marks=_HIDE in text or _SHOW in text)
     first, *rest = _BEGINS.split(text)
