@@ -70,6 +70,7 @@ CODE = "\t"
 
 _MAX_INDENTATION = 32  # spaces
 _MAX_CODE_BLOCKS = 100_000
+_MAX_PUT_BACK = 10_000  # elements; what stands for one takes five kilobytes
 
 # Characters that no parsed text has: around the text of elements with `data-nosnippet`, and around a number.
 _HIDE, _SHOW = _HIDE_SHOW = "\ud800\ud801"
@@ -171,9 +172,11 @@ def leave_out(root: Element, hidden: Iterable[Element]) -> list[tuple[Element, N
         if header not in dropped and header.parent is not None and header.parent.closest("header") is None:
             names = _HEADING_TAGS if header.closest(_INTRODUCED) else "h1"
             left.append((header, Element("div", {}, list(header.iter_elements(names)))))
-    left += [(element, Comment("")) for element in dropped]
+    left += [(element, Comment("")) for element in itertools.islice(dropped, _MAX_PUT_BACK)]
     for element, place in left:
         element.replace_with(place)
+    for element in itertools.islice(dropped, _MAX_PUT_BACK, None):
+        element.extract()
     return left
 
 
