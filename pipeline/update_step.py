@@ -50,7 +50,6 @@ class UpdateStep:
     sitemap_entries: int  # upper bound, in the visited sitemaps
     turns: Sequence[str]
     robots: Sequence[str]  # of this round
-    workers: int
     waiting: Waiting
     urls: Sequence[str]
     digests: Sequence[str]
@@ -111,7 +110,7 @@ class UpdateStep:
 
     @property
     def _least(self) -> int:
-        return 1 if self.visit_rows < _SMALL else self.workers
+        return 1 if self.visit_rows < _SMALL else self.parts.workers
 
 
 def _share(rows: int, most: int, least: int) -> int:

@@ -14,9 +14,9 @@ from ...transforms.indexing.live_segments import live_index
 from ...transforms.tables.table_files import TableFile
 from ...transforms.urls.index_scope import WHOLE, IndexScope
 from ..attempt import Attempt, Engine
+from ..work import work_of
 
 _DOCUMENTS_PER_SHARD = 5_000  # as in the update step
-_SECONDS_PER_DOCUMENT = 0.004  # CPU seconds, roughly
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +60,7 @@ def rebuild_index(crawl: CrawlDir, engine: Engine, korean_morphemes: bool, index
         index_scope,
         attempt.report,
     )
-    engine.run(partial(build, step=plan), rows * _SECONDS_PER_DOCUMENT)
+    engine.run(partial(build, step=plan), work_of("rebuild", documents=rows).seconds)
     folders = [segment.folder for segment in live_index(manifests).segments]
     suffix = f"-{uuid.uuid4().hex[:8]}"
     return attempt.commit(replaced=folders, suffix=suffix, settings=index_scope.record())

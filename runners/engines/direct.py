@@ -27,12 +27,11 @@ from .in_memory import InMemoryRunner
 from .inspection import inspected_once
 from .local_workers import LocalWorkers
 
-_WORTH_WORKERS = 6.0
-"""Seconds of work from which worker processes pay off.
+_WORTH = 2.0
+"""Seconds of work from which a worker process pays off, of two or more.
 
-A step in two of them costs a quarter of a second more than in this process, and their server one to two CPU seconds
-once, unless it is forked. The work is estimated from rows, so a shorter step is small: at most 4,000 URLs of the
-frontier, or 1,000 visits.
+A step in two of them costs half a second to a second of CPU time more than in this process, and their server one to two
+seconds once, unless it is forked.
 """
 
 
@@ -61,23 +60,31 @@ class _Options(PipelineOptions):
         return self
 
 
-def runs_in_memory(workers: int | None, flags: Sequence[str], seconds: float) -> bool:
-    """Whether a step is run without Beam's runner (`in_memory`): it is small, and neither worker processes nor options
-    of Beam were asked for."""
-    return seconds < _WORTH_WORKERS and workers in (None, 1) and not flags
+def workers_that_pay(most: int, seconds: float) -> int:
+    """Return how many worker processes a step of so much work has, at most so many; 1: none.
+
+    >>> [workers_that_pay(8, seconds) for seconds in (0.1, 3.9, 4.0, 9.0, 100.0)]
+    [1, 1, 2, 4, 8]
+    """
+    return max(1, min(most, int(seconds / _WORTH)))
+
+
+def runs_in_memory(flags: Sequence[str], seconds: float) -> bool:
+    """Whether a step that one process runs needs no runner of Beam (`in_memory`): it is small, and no option of Beam
+    was given."""
+    return seconds < 3 * _WORTH and not flags
 
 
 class DirectEngine:
     """Runs pipelines on all cores of this machine.
 
     Beam's `DirectRunner` chooses between engines and first probes the network for another program; the FnApiRunner is
-    used directly. Without a number of workers, there are as many worker processes as cores, and none for a step that
-    would end before they have started. Small steps need no runner of Beam.
+    used directly. There are as many worker processes as pay for a step, at most the given number, or one a core. Small
+    steps need no runner of Beam. With options of Beam, each step has exactly the number of workers.
     """
 
     def __init__(self, workers: int | None, flags: Sequence[str], command: Sequence[str] = COMMAND) -> None:
         self.workers = workers or usable_cores()
-        self._exactly = workers
         self._flags = list(flags)
         self._command = command
         self._known: dict[int, PipelineOptions] = {}
@@ -112,12 +119,22 @@ class DirectEngine:
 
     def workers_for(self, seconds: float) -> int:
         """Return the number of workers of a step with so much CPU time."""
-        return self._exactly or (1 if seconds < _WORTH_WORKERS else self.workers)
+        return self.workers if self._flags else workers_that_pay(self.workers, seconds)
+
+    @property
+    def notice(self) -> str:
+        """What a user should know who asks for more workers than there are cores."""
+        if self.workers <= (cores := usable_cores()):
+            return ""
+        return (
+            f"{self.workers} workers were asked for, and there are {cores} cores: each step has as many of them as its"
+            " work pays for"
+        )
 
     def limited(self, workers: int) -> "DirectEngine":
-        """Return the same engine with exactly so many workers."""
+        """Return the same engine with at most so many workers."""
         other = copy.copy(self)
-        other.workers = other._exactly = workers
+        other.workers = workers
         return other
 
     def memory(self) -> Memory:
@@ -130,11 +147,8 @@ class DirectEngine:
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         workers = self.workers_for(seconds)
         options = self._options(workers)
-        if runs_in_memory(self._exactly, self._flags, seconds):
-            _run(build, InMemoryRunner(), options)
-            return
         if workers == 1:
-            _run(build, Runner(), options)
+            _run(build, InMemoryRunner() if runs_in_memory(self._flags, seconds) else Runner(), options)
             return
         processes = LocalWorkers(self._server or self._start(self._command))
         try:

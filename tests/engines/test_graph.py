@@ -49,4 +49,4 @@ def test_what_is_counted() -> None:
 def test_a_shard_is_bounded_by_pages_and_by_bytes(
     rows: int, bytes_: int, bodies: int, workers: int, shards: int
 ) -> None:
-    assert update_step(visit_rows=rows, visit_bytes=bytes_, body_bytes=bodies, workers=workers).shards == shards
+    assert update_step(visit_rows=rows, visit_bytes=bytes_, body_bytes=bodies, parts=Parts(workers)).shards == shards

@@ -170,7 +170,7 @@ def test_a_crawl_with_workers_runs_in_a_folder_of_python_files(tmp_path: Path) -
     site["/a.pdf"] = Answer(200, pdf(["Tide tables"]), (("Content-Type", "application/pdf"),))
     with Web({"host.test": site}) as web:
         words = ["crawl", "crawl", "--seed", web.url("host.test"), "--workers", "2", "--rounds", "2"]
-        words += ["--delay", "0", "--allow-address", "127.0.0.0/8"]
+        words += ["--delay", "0", "--allow-address", "127.0.0.0/8", "--", "--direct_num_workers=2"]
         ran = subprocess.run([*PROGRAM, *words], cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 0, ran.stderr
     assert "imported" not in ran.stderr

@@ -20,9 +20,10 @@ def test_forty_hosts_redirect_to_one(tmp_path: Path, workers: int) -> None:
     names = [f"h{n}.test" for n in range(40)]
     sites = {name: {ROBOTS: redirect(f"//rules.test{ROBOTS}", 301), **pages} for name in names}
     sites["rules.test"] = {ROBOTS: plain(RULES), **pages}
+    engine = DirectEngine(workers, [f"--direct_num_workers={workers}"])  # exactly so many
     with WebProcess(sites) as web:
         seeds = [web.url(name, path) for name in (*names, "rules.test") for path in pages]
-        crawl(tmp_path, seeds, rounds=1, engine=DirectEngine(workers, []), politeness__delay=0.5, aliases__learn=False)
+        crawl(tmp_path, seeds, rounds=1, engine=engine, politeness__delay=0.5, aliases__learn=False)
         log = web.requests
         found = {url: row["state"] for url, row in states(tmp_path).items()}
         expected = {url: "denied" if url.endswith("/private") else "fetched" for url in seeds}

@@ -104,7 +104,7 @@ def update_step(**changes: object) -> update.UpdateStep:
     """Return an update step with files of every table, none of which exists."""
     tables = ("visits", "turns", "robots", "urls", "digests", "near", "hosts", "trap_files", "trap_samples")
     paths = {name: _paths(name) for name in (*tables, "trap_queues", "seeds")}
-    sizes = {"round": 3, "visit_rows": 10_000, "visit_bytes": 10_000 << 10, "sitemap_entries": 0, "workers": 4}
+    sizes = {"round": 3, "visit_rows": 10_000, "visit_bytes": 10_000 << 10, "sitemap_entries": 0, "parts": Parts(4)}
     step = {"root": "/nowhere", "settings": Settings(), "robot": "robot", "aliases": KnownRules.of([]), "secret": b""}
     waiting = Waiting(tuple(_paths("frontier")), tuple(_paths("frontier_left")), 2)
     return update.UpdateStep(**step | sizes | paths | {"waiting": waiting, "report": "report.json"} | changes)  # type: ignore[arg-type]
