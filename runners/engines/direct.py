@@ -26,6 +26,7 @@ from .fork_server import COMMAND, ForkServer
 from .in_memory import InMemoryRunner
 from .inspection import inspected_once
 from .local_workers import LocalWorkers
+from .pool import Pool
 
 _WORTH = 2.0
 """Seconds of work from which a worker process pays off, of two or more.
@@ -150,7 +151,15 @@ class DirectEngine:
         if workers == 1:
             _run(build, InMemoryRunner() if runs_in_memory(self._flags, seconds) else Runner(), options)
             return
-        processes = LocalWorkers(self._server or self._start(self._command))
+        server = self._server or self._start(self._command)
+        if not self._flags:
+            try:
+                with Pool(server, workers) as pool:
+                    _run(build, InMemoryRunner(pool), options)
+                return
+            except NotImplementedError:  # while it was built
+                pass
+        processes = LocalWorkers(server)
         try:
             with processes:
                 _run(build, Runner(processes.environment), options)

@@ -27,6 +27,7 @@ from ..process.garbage import collect_rarely
 from ..process.memory import share_memory
 from ..terminal.errors import BEAM_REPEATS
 from .parent_watch import end_with_parent
+from .pool import ADDRESS, serve
 
 
 def main() -> None:
@@ -43,6 +44,7 @@ def main() -> None:
 
     from ...pipeline import fetch, update  # noqa: F401
     from ...transforms.parsing.language import keep_copy_in, load_model
+    from .in_memory import unpickled
     from .inspection import inspected_once
 
     keep_copy_in(cache_folder())
@@ -69,7 +71,7 @@ def main() -> None:
                 running.add(pid)
                 print("started", pid, flush=True)
             else:
-                _work(message["environment"], sdk_worker_main.main)
+                _work(message["environment"], sdk_worker_main.main, unpickled)
 
 
 def _messages(ended: int, running: set[int]) -> Iterator[dict[str, Any]]:
@@ -94,8 +96,8 @@ def _report(running: set[int]) -> None:
             print("ended", end[0], os.waitstatus_to_exitcode(end[1]), flush=True)
 
 
-def _work(environment: dict[str, str], harness: Any) -> None:
-    """Run Beam's harness in a forked process, which never returns."""
+def _work(environment: dict[str, str], harness: Any, unpickled: Any) -> None:
+    """Run Beam's harness, or functions of a pool, in a forked process, which never returns."""
     code = 1
     try:
         signal.set_wakeup_fd(-1)
@@ -106,7 +108,10 @@ def _work(environment: dict[str, str], harness: Any) -> None:
         end_with_parent()
         threading.excepthook = _end_without_memory
         with on_failed_thread(_end):
-            harness([])
+            if address := environment.get(ADDRESS):
+                serve(address, os.getpid(), unpickled)
+            else:
+                harness([])
         code = 0
     except BaseException:  # also SystemExit: the server must not run on in this process
         traceback.print_exc()

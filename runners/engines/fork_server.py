@@ -35,6 +35,14 @@ class Worker:
         self._code = 0
         self._ended = threading.Event()
 
+    @property
+    def pid(self) -> int:
+        return self._pid
+
+    @property
+    def has_ended(self) -> bool:
+        return self._ended.is_set()
+
     def kill(self) -> None:
         self._server.send({"kill": self._pid})
 

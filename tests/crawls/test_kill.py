@@ -91,7 +91,9 @@ def test_kill_and_resume(tmp_path: Path, hosts: dict[str, dict]) -> None:
 def test_workers_end_with_their_driver(tmp_path: Path, hosts: dict[str, dict]) -> None:
     """Nobody goes on asking servers for a crawl whose driver was killed."""
     with Web(hosts) as web:
-        process = start(tmp_path / "crawl", web, list(hosts), "--delay", "0.3", "--workers", "2", "--", "--direct_num_workers=2")
+        process = start(
+            tmp_path / "crawl", web, list(hosts), "--delay", "0.3", "--workers", "2", "--", "--direct_num_workers=2"
+        )
         while len(web.requests) < 16:
             assert process.poll() is None
             time.sleep(0.01)

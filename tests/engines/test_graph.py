@@ -6,6 +6,7 @@ import apache_beam as beam
 import pytest
 
 from beamtrawl.pipeline import fetch, update
+from beamtrawl.transforms.memory.bounds import Parts
 from tests.support.graph import Graph, fetch_step, graph_of, update_step
 
 # the pipeline, at most so many vertices and blocking edges

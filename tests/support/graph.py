@@ -27,6 +27,7 @@ from beamtrawl.transforms.directory.pieces import NOTHING_LEFT
 from beamtrawl.transforms.directory.waiting import Waiting
 from beamtrawl.transforms.frontier.read_due import Bounds
 from beamtrawl.transforms.http.request_headers import Identity
+from beamtrawl.transforms.memory.bounds import Parts
 from beamtrawl.transforms.politeness.context import VisitContext
 from beamtrawl.transforms.settings import Settings
 

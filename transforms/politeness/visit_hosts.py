@@ -56,6 +56,8 @@ def _name(work: Work) -> str:
 class _VisitFn(beam.DoFn):
     """Adds queues while the bundle runs, and completes all of them at its end; writes durable pieces."""
 
+    runs_at_once = True  # all elements of a bundle
+
     def __init__(self, context: VisitContext) -> None:
         self._context = context
 

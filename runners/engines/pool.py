@@ -1,0 +1,142 @@
+"""Worker processes that run the functions of the in-memory runner: each takes the next element when it is free.
+
+Of a step with worker processes, the FnApiRunner makes some seventy stages, each of which it starts in every worker and
+watches by three connections: one to two CPU seconds a step, whatever its size. Here the driver runs the graph, as for a
+small step (`in_memory`), and sends workers the elements of functions behind a shuffle: one connection, no threads.
+"""
+
+import contextlib
+import pickle
+import socket
+import tempfile
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, NoReturn, Protocol
+
+from ..terminal.errors import Failure
+from .fork_server import ForkServer, Worker
+from .local_workers import describe_end
+
+ADDRESS = "BEAMTRAWL_POOL"
+"""The environment variable of a worker that serves a pool."""
+
+_BEGIN, _ELEMENT, _END, _DONE, _FAILED = b"b", b"e", b"n", b"d", b"f"  # the first byte of a message
+_LOOK_S = 0.2  # between two looks whether a worker that starts has ended
+
+Outputs = list[tuple[str | None, Any]]
+"""(tag, value) of each output."""
+
+
+class Function(Protocol):
+    """A function as a worker runs it."""
+
+    def process(self, element: Any, size: int) -> Outputs:
+        """Return what it makes of an element of so many bytes."""
+
+    def end(self) -> Outputs:
+        """Return what it makes at the end of its last bundle."""
+
+
+class Pool:
+    """Worker processes, started when the first function needs them. All end with the block."""
+
+    def __init__(self, server: ForkServer, workers: int) -> None:
+        self._server, self._count = server, workers
+        self._workers: list[Worker] = []
+        self._connections: dict[Connection, Worker] = {}
+
+    def __enter__(self) -> "Pool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for connection in self._connections:
+            connection.close()
+        for worker in self._workers:
+            worker.kill()
+
+    def run(self, function: bytes, elements: Iterable[bytes]) -> Iterator[tuple[str | None, Any]]:
+        """Yield what a function makes of elements, in any order; both are pickled.
+
+        Failure if a worker ends; RuntimeError with the traceback if the function fails.
+        """
+        if not self._connections:
+            self._start()
+        rest, busy = iter(elements), set(self._connections)
+        for connection in busy:
+            self._send(connection, _BEGIN + function)
+        while busy:
+            for connection in wait(list(busy)):
+                assert isinstance(connection, Connection)
+                outputs = self._received(connection)
+                if (element := next(rest, None)) is None:
+                    busy.remove(connection)
+                else:
+                    self._send(connection, _ELEMENT + element)
+                yield from outputs
+        for connection in self._connections:
+            self._send(connection, _END)
+        for connection in self._connections:
+            yield from self._received(connection)
+
+    def _start(self) -> None:
+        with tempfile.TemporaryDirectory(prefix="beamtrawl-") as folder, socket.socket(socket.AF_UNIX) as listener:
+            address = str(Path(folder, "s"))
+            listener.bind(address)  # in a folder that nobody else may read
+            listener.listen(self._count)
+            listener.settimeout(_LOOK_S)
+            self._workers = [self._server.start({ADDRESS: address}) for _ in range(self._count)]
+            of_pid = {worker.pid: worker for worker in self._workers}
+            while len(self._connections) < self._count:
+                for worker in (each for each in self._workers if each.has_ended):
+                    self._fail(worker)
+                with contextlib.suppress(TimeoutError):
+                    connection = Connection(listener.accept()[0].detach())
+                    self._connections[connection] = of_pid[int(connection.recv_bytes())]
+
+    def _send(self, connection: Connection, message: bytes) -> None:
+        try:
+            connection.send_bytes(message)
+        except OSError:
+            self._fail(self._connections[connection])
+
+    def _received(self, connection: Connection) -> Outputs:
+        try:
+            message = connection.recv_bytes()
+        except (EOFError, OSError):
+            self._fail(self._connections[connection])
+        if message[:1] == _FAILED:
+            raise RuntimeError(message[1:].decode(errors="replace"))
+        outputs: Outputs = pickle.loads(memoryview(message)[1:])
+        return outputs
+
+    def _fail(self, worker: Worker) -> NoReturn:
+        raise Failure(describe_end(worker.wait(), self._server.lines))
+
+
+def serve(address: str, pid: int, begin: Callable[[bytes], Function]) -> None:
+    """Run functions for a pool until it closes the connection; `begin` makes one of what was pickled."""
+    with socket.socket(socket.AF_UNIX) as connected:
+        connected.connect(address)
+        connection = Connection(connected.detach())
+    connection.send_bytes(str(pid).encode())
+    function: Function | None = None
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            message = connection.recv_bytes()
+            try:
+                if message[:1] == _BEGIN:
+                    function, outputs = begin(message[1:]), []
+                else:
+                    assert function
+                    is_end = message[:1] == _END
+                    size, element = len(message), None if is_end else pickle.loads(memoryview(message)[1:])
+                    del message
+                    outputs = function.end() if is_end else function.process(element, size)
+                    del element
+                answer = _DONE + pickle.dumps(outputs, pickle.HIGHEST_PROTOCOL)
+                del outputs
+            except Exception:
+                answer = _FAILED + traceback.format_exc().encode(errors="replace")
+            connection.send_bytes(answer)
