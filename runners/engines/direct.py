@@ -28,7 +28,7 @@ from .inspection import inspected_once
 from .local_workers import LocalWorkers
 from .pool import Pool
 
-_WORTH = 2.0
+_WORTH = 1.0
 """Seconds of work from which a worker process pays off, of two or more.
 
 A step in two of them costs half a second to a second of CPU time more than in this process, and their server one to two

@@ -5,7 +5,8 @@ With a pool of worker processes, they run the functions behind a Reshuffle, a gr
 The FnApiRunner translates a pipeline, plans bundles, and encodes each element for a worker in the same process: most of
 the time of a step of few pages. Here functions are called as Beam's worker calls them, and an element reaches the next
 function before its own function goes on, so it is never stored. Stored are the elements of a GroupByKey, pickled, and
-of side inputs, and what waits for a side input; with a pool, in a temporary file. As `bundles` does, a bundle behind a join ends with 4 MB; all other
+of side inputs, and what waits for a side input; with a pool, in a temporary file. As `bundles` does, a bundle behind
+a join ends with 4 MB; all other
 elements of a source are one bundle. Windows, triggers, state, timers and Beam's counters do not exist here.
 """
 
@@ -390,7 +391,7 @@ class _Graph:
         call = _Call(make_runner, lambda: needed < self._at)
         if not (self._pool and self._spool and applied.inputs[0] in self._spread):
             return call
-        if _is_in_join(applied):  # only sorts the values of a group by tag
+        if _is_in_join(applied) or applied.full_label.endswith("/RestoreTags"):  # sorts the values of a group by tag
             self._spread.update(applied.outputs.values())
             return call
         function = partial(_pickled, applied, transform, sides, tuple(outputs))
