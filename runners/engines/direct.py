@@ -152,21 +152,17 @@ class DirectEngine:
             _run(build, InMemoryRunner() if runs_in_memory(self._flags, seconds) else Runner(), options)
             return
         server = self._server or self._start(self._command)
-        if not self._flags:
-            try:
+        try:
+            if self._flags:
+                with LocalWorkers(server) as processes:
+                    _run(build, Runner(processes.environment), options)
+            else:
                 with Pool(server, workers) as pool:
                     _run(build, InMemoryRunner(pool), options)
-                return
-            except NotImplementedError:  # while it was built
-                pass
-        processes = LocalWorkers(server)
-        try:
-            with processes:
-                _run(build, Runner(processes.environment), options)
         except Exception as error:
             self._server = None
             self._close()
-            if processes.failure:
+            if self._flags and processes.failure:
                 raise Failure(processes.failure) from error
             raise
 

@@ -1,13 +1,13 @@
 """Runs a pipeline in this process and thread: each element goes through the functions as an object, one after another.
 
-With a pool of worker processes, they run the functions behind a Reshuffle, a grouping or a Create of several values.
+With a pool of worker processes, these run the functions behind a Reshuffle, a grouping or a Create of several values.
 
 The FnApiRunner translates a pipeline, plans bundles, and encodes each element for a worker in the same process: most of
 the time of a step of few pages. Here functions are called as Beam's worker calls them, and an element reaches the next
 function before its own function goes on, so it is never stored. Stored are the elements of a GroupByKey, pickled, and
-of side inputs, and what waits for a side input; with a pool, in a temporary file. As `bundles` does, a bundle behind
-a join ends with 4 MB; all other
-elements of a source are one bundle. Windows, triggers, state, timers and Beam's counters do not exist here.
+of side inputs, and what waits for a side input; with a pool, in a temporary file. As `bundles` does, a bundle behind a
+join ends with 4 MB; all other elements of a source are one bundle. Windows, triggers, state, timers and Beam's counters
+do not exist here.
 """
 
 import contextlib
@@ -52,8 +52,6 @@ class InMemoryRunner(PipelineRunner):
         if isinstance(transform, beam.Reshuffle):
             self._spread.add(input)
             return input
-        if self._pool and isinstance(transform, beam.ParDo) and getattr(transform.fn, "runs_at_once", False):
-            raise NotImplementedError(f"{transform.label} runs all of its elements at the same time")
         if isinstance(transform, beam.Create) or _is_combined(transform):
             return beam.PCollection(input.pipeline)
         return super().apply(transform, input, options)
@@ -247,15 +245,15 @@ class _Pooled(_Vertex):
 
 
 class _OfPool:
-    """A function in a worker of a pool. Its bundles end with 4 MB, as those behind a join do."""
+    """A function in a worker of a pool. Its bundles end with 4 MB, as those behind a join do, if it has several."""
 
-    def __init__(self, runner: DoFnRunner, outputs: dict[str | None, "_Collected"]) -> None:
-        self._runner, self._outputs, self._bytes = runner, outputs, 0
+    def __init__(self, runner: DoFnRunner, outputs: dict[str | None, "_Collected"], most_bytes: float) -> None:
+        self._runner, self._outputs, self._bytes, self._most_bytes = runner, outputs, 0, most_bytes
         runner.setup()
         runner.start()
 
     def process(self, element: Any, size: int) -> Outputs:
-        if self._bytes >= _BUNDLE_BYTES:
+        if self._bytes >= self._most_bytes:
             self._runner.finish()
             release_freed(self._bytes)
             self._runner.start()
@@ -300,7 +298,13 @@ def unpickled(function: bytes) -> _OfPool:
     sides = [SideInputMap(*of, list(map(_windowed, some))) for of, some in zip(described, values, strict=True)]
     outputs = {tag: _Collected() for tag in tags}
     unread = {None: _Collected(), **outputs}
-    return _OfPool(DoFnRunner(fn, args, kwargs, sides, windowing, unread, step_name=label), outputs)
+    runner = DoFnRunner(fn, args, kwargs, sides, windowing, unread, step_name=label)
+    return _OfPool(runner, outputs, float("inf") if _runs_at_once(fn) else _BUNDLE_BYTES)
+
+
+def _runs_at_once(fn: beam.DoFn) -> bool:
+    """Whether a function only begins with its elements as they come, and has all done at the end of its one bundle."""
+    return getattr(fn, "runs_at_once", False)
 
 
 class _Graph:
@@ -389,7 +393,7 @@ class _Graph:
             )
 
         call = _Call(make_runner, lambda: needed < self._at)
-        if not (self._pool and self._spool and applied.inputs[0] in self._spread):
+        if not (self._pool and self._spool and (applied.inputs[0] in self._spread or _runs_at_once(transform.fn))):
             return call
         if _is_in_join(applied) or applied.full_label.endswith("/RestoreTags"):  # sorts the values of a group by tag
             self._spread.update(applied.outputs.values())
