@@ -126,6 +126,10 @@ class _Values:
     def __iter__(self) -> Iterator[Any]:
         return map(pickle.loads, self._pickled)
 
+    def __reduce__(self) -> tuple[type, tuple[list[Any]]]:
+        """A worker gets a list: the file in which the values are is the driver's."""
+        return list, (list(self),)
+
 
 class _Group(_Vertex):
     """A GroupByKey. Pickled values take little memory, and later stages cannot change those of others."""
