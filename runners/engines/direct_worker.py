@@ -44,7 +44,6 @@ def main() -> None:
 
     from ...pipeline import fetch, update  # noqa: F401
     from ...transforms.parsing.language import keep_copy_in, load_model
-    from .in_memory import unpickled
     from .inspection import inspected_once
 
     keep_copy_in(cache_folder())
@@ -71,7 +70,7 @@ def main() -> None:
                 running.add(pid)
                 print("started", pid, flush=True)
             else:
-                _work(message["environment"], sdk_worker_main.main, unpickled)
+                _work(message["environment"], sdk_worker_main.main)
 
 
 def _messages(ended: int, running: set[int]) -> Iterator[dict[str, Any]]:
@@ -96,7 +95,7 @@ def _report(running: set[int]) -> None:
             print("ended", end[0], os.waitstatus_to_exitcode(end[1]), flush=True)
 
 
-def _work(environment: dict[str, str], harness: Any, unpickled: Any) -> None:
+def _work(environment: dict[str, str], harness: Any) -> None:
     """Run Beam's harness, or functions of a pool, in a forked process, which never returns."""
     code = 1
     try:
@@ -109,7 +108,7 @@ def _work(environment: dict[str, str], harness: Any, unpickled: Any) -> None:
         threading.excepthook = _end_without_memory
         with on_failed_thread(_end):
             if address := environment.get(ADDRESS):
-                serve(address, os.getpid(), unpickled)
+                serve(address, os.getpid())
             else:
                 harness([])
         code = 0

@@ -39,9 +39,9 @@ class Worker:
     def pid(self) -> int:
         return self._pid
 
-    @property
-    def has_ended(self) -> bool:
-        return self._ended.is_set()
+    def ends_within(self, seconds: float) -> bool:
+        """Wait so long at most; return whether it has ended."""
+        return self._ended.wait(seconds)
 
     def kill(self) -> None:
         self._server.send({"kill": self._pid})

@@ -268,8 +268,10 @@ class _OfPool:
 
     def end(self) -> Outputs:
         self._runner.finish()
-        self._runner.teardown()
         return self._taken()
+
+    def close(self) -> None:
+        self._runner.teardown()
 
     def _taken(self) -> Outputs:
         return [(tag, value) for tag, output in self._outputs.items() for value in output.take()]
@@ -288,16 +290,14 @@ class _Collected(Receiver):
 
 
 def _pickled(applied: AppliedPTransform, transform: beam.ParDo, sides: Sequence[_Side], tags: Sequence[str]) -> bytes:
-    """What `unpickled` makes a function of."""
+    """What makes the function in a worker."""
     described = [(type(side), side._view_options()) for side, _ in sides]
     made = (transform.fn, transform.args, transform.kwargs, described, applied.inputs[0].windowing)
     values = [[value.value for value in found] for _, found in sides]
-    return pickle.dumps((pickler.dumps(made, use_zlib=True), values, applied.full_label, list(tags)))
+    return pickle.dumps(partial(_unpickled, pickler.dumps(made, use_zlib=True), values, applied.full_label, list(tags)))
 
 
-def unpickled(function: bytes) -> _OfPool:
-    """Return a function that a pool has sent to this worker."""
-    made, values, label, tags = pickle.loads(function)
+def _unpickled(made: bytes, values: Sequence[Any], label: str, tags: Sequence[str]) -> _OfPool:
     fn, args, kwargs, described, windowing = pickler.loads(made, use_zlib=True)
     sides = [SideInputMap(*of, list(map(_windowed, some))) for of, some in zip(described, values, strict=True)]
     outputs = {tag: _Collected() for tag in tags}

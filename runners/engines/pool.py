@@ -10,7 +10,7 @@ import pickle
 import socket
 import tempfile
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
@@ -24,6 +24,7 @@ ADDRESS = "BEAMTRAWL_POOL"
 
 _BEGIN, _ELEMENT, _END, _DONE, _FAILED = b"b", b"e", b"n", b"d", b"f"  # the first byte of a message
 _LOOK_S = 0.2  # between two looks whether a worker that starts has ended
+_END_S = 5.0  # for a worker to end by itself
 
 Outputs = list[tuple[str | None, Any]]
 """(tag, value) of each output."""
@@ -38,6 +39,9 @@ class Function(Protocol):
     def end(self) -> Outputs:
         """Return what it makes at the end of its last bundle."""
 
+    def close(self) -> None:
+        """Free what it holds; the pool has its outputs and does not wait long."""
+
 
 class Pool:
     """Worker processes, started when the first function needs them. All end with the block."""
@@ -50,14 +54,15 @@ class Pool:
     def __enter__(self) -> "Pool":
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         for connection in self._connections:
             connection.close()
         for worker in self._workers:
-            worker.kill()
+            if kind is not None or not worker.ends_within(_END_S):
+                worker.kill()
 
     def run(self, function: bytes, elements: Iterable[bytes]) -> Iterator[tuple[str | None, Any]]:
-        """Yield what a function makes of elements, in any order; both are pickled.
+        """Yield what a function makes of elements, in any order; both are pickled, and `function` makes a Function.
 
         Failure if a worker ends; RuntimeError with the traceback if the function fails.
         """
@@ -89,7 +94,7 @@ class Pool:
             self._workers = [self._server.start({ADDRESS: address}) for _ in range(self._count)]
             of_pid = {worker.pid: worker for worker in self._workers}
             while len(self._connections) < self._count:
-                for worker in (each for each in self._workers if each.has_ended):
+                for worker in (each for each in self._workers if each.ends_within(0)):
                     self._fail(worker)
                 with contextlib.suppress(TimeoutError):
                     connection = Connection(listener.accept()[0].detach())
@@ -115,8 +120,8 @@ class Pool:
         raise Failure(describe_end(worker.wait(), self._server.lines))
 
 
-def serve(address: str, pid: int, begin: Callable[[bytes], Function]) -> None:
-    """Run functions for a pool until it closes the connection; `begin` makes one of what was pickled."""
+def serve(address: str, pid: int) -> None:
+    """Run functions for a pool until it closes the connection."""
     with socket.socket(socket.AF_UNIX) as connected:
         connected.connect(address)
         connection = Connection(connected.detach())
@@ -125,18 +130,22 @@ def serve(address: str, pid: int, begin: Callable[[bytes], Function]) -> None:
     with contextlib.suppress(EOFError, OSError):
         while True:
             message = connection.recv_bytes()
+            kind, size = message[:1], len(message)
             try:
-                if message[:1] == _BEGIN:
-                    function, outputs = begin(message[1:]), []
-                else:
-                    assert function
-                    is_end = message[:1] == _END
-                    size, element = len(message), None if is_end else pickle.loads(memoryview(message)[1:])
-                    del message
-                    outputs = function.end() if is_end else function.process(element, size)
-                    del element
+                content = pickle.loads(memoryview(message)[1:]) if size > 1 else None
+                del message
+                outputs: Outputs = []
+                if kind == _BEGIN:
+                    function = content()
+                elif function:
+                    outputs = function.process(content, size) if kind == _ELEMENT else function.end()
+                del content
                 answer = _DONE + pickle.dumps(outputs, pickle.HIGHEST_PROTOCOL)
                 del outputs
             except Exception:
                 answer = _FAILED + traceback.format_exc().encode(errors="replace")
             connection.send_bytes(answer)
+            del answer
+            if kind == _END and function:
+                function.close()
+                function = None

@@ -215,7 +215,7 @@ STEPS = {
     "small": (2, [], 1.0, 1, True),
     "large": (2, [], 100.0, 2, False),
     "small, with many workers": (100_000, [], 1.0, 1, True),
-    "large, with many workers": (100_000, [], 100.0, 50, False),
+    "large, with many workers": (100_000, [], 100.0, 100, False),
     "small, in one process": (1, [], 1.0, 1, True),
     "large, in one process": (1, [], 100.0, 1, False),
     "small, with options of Beam": (3, ["--direct_num_workers=1"], 1.0, 3, False),
