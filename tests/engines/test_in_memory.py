@@ -12,7 +12,7 @@ from beamtrawl.runners.engines.choose import notice
 from beamtrawl.runners.engines.direct import DirectEngine, runs_in_memory
 from beamtrawl.runners.engines.in_memory import InMemoryRunner
 from beamtrawl.runners.terminal.errors import Failure
-from beamtrawl.transforms.errors import CrawlDirError
+from beamtrawl.transforms.outcomes import CrawlDirError
 from tests.engines.test_bundles import CountFn
 from tests.support.tables import each_row
 
