@@ -198,7 +198,8 @@ def merge_all(path: Path, engine: Engine) -> list[str]:
 def test_worker_processes_give_the_same_tables(tmp_path: Path) -> None:
     """So does Beam's runner in one process, which the options of Beam are for. Each goes on from one first round."""
     beams = DirectEngine(1, ["--direct_num_workers=1"])
-    engines = {"in memory": InProcess(), "Beam": beams, "workers": DirectEngine(2, ["--direct_num_workers=2"])}
+    workers = DirectEngine(2, ["--direct_num_workers=2"])
+    engines = {"in memory": InProcess(), "Beam": beams, "workers": workers, "pool": TwoWorkers(2, [])}
     with Web(SITES) as web:
         crawl(tmp_path / "first", [web.url(host) for host in SITES], rounds=1)
         for name, engine in engines.items():

@@ -34,6 +34,9 @@ class KillingEngine(DirectEngine):
         super().__init__(2, [])
         self.directory, self.patterns, self.killed = directory, patterns, 0
 
+    def workers_for(self, seconds: float) -> int:
+        return 2  # also for small steps
+
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         ended = threading.Event()
         killer = threading.Thread(target=self._kill, args=(ended,))

@@ -9,32 +9,31 @@ import pytest
 
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.terminal.errors import Failure
-from beamtrawl.transforms.errors import CrawlDirError
-
-
-class WhereFn(beam.DoFn):
-    """Yields each element, by tag, and where it was; a process says at the end of a bundle how many it had."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-
-    def start_bundle(self) -> None:
-        self._count = 0
-
-    def process(self, element: int | tuple, sums: list[int]):
-        self._count += 1
-        if element == self._most:
-            raise CrawlDirError(f"{element} is too much of {sorted(sums)}")
-        yield beam.pvalue.TaggedOutput("found", (element, os.getpid(), sorted(sums)))
-
-    def finish_bundle(self):
-        value = beam.transforms.window.GlobalWindows.windowed_value(self._count)
-        yield beam.pvalue.TaggedOutput("counts", value)
+from beamtrawl.transforms.outcomes import CrawlDirError
 
 
 def ran(tmp_path: Path, spread: Callable[[beam.Pipeline], beam.PCollection], most: int = -1) -> str:
     """Run the function on what `spread` makes of a pipeline; return what it wrote: elements, processes, counts."""
     out = str(tmp_path / "out")
+
+    class WhereFn(beam.DoFn):  # workers do not import tests
+        """Yields each element, by tag, and where it was; a process says at the end of a bundle how many it had."""
+
+        def __init__(self, most: int) -> None:
+            self._most = most
+
+        def start_bundle(self) -> None:
+            self._count = 0
+
+        def process(self, element: int | tuple, sums: list[int]):
+            self._count += 1
+            if element == self._most:
+                raise CrawlDirError(f"{element} is too much of {sorted(sums)}")
+            yield beam.pvalue.TaggedOutput("found", (element, os.getpid(), sorted(sums)))
+
+        def finish_bundle(self):
+            value = beam.transforms.window.GlobalWindows.windowed_value(self._count)
+            yield beam.pvalue.TaggedOutput("counts", value)
 
     def build(pipeline: beam.Pipeline) -> None:
         sides = beam.pvalue.AsList(pipeline | "Sides" >> beam.Create([3]) | beam.Map(lambda number: number + 1))
@@ -70,7 +69,7 @@ def test_functions_behind_a_shuffle_run_in_workers(tmp_path: Path, spread: Calla
 
 
 def test_a_single_element_stays_in_the_driver(tmp_path: Path) -> None:
-    (line, count) = ran(tmp_path, lambda p: p | beam.Create([5]) | beam.Reshuffle()).splitlines()[::-1]
+    (line, count) = ran(tmp_path, lambda p: p | beam.Create([5]) | beam.Reshuffle()).splitlines()
     assert (eval(line)[:2], count) == ((5, os.getpid()), "1")
 
 
