@@ -195,6 +195,13 @@ def merge_all(path: Path, engine: Engine) -> list[str]:
     return [step.step for step in steps if step]
 
 
+class TwoWorkers(DirectEngine):
+    """Has a pool of two workers for each step, however small."""
+
+    def workers_for(self, seconds: float) -> int:
+        return 2
+
+
 def test_worker_processes_give_the_same_tables(tmp_path: Path) -> None:
     """So does Beam's runner in one process, which the options of Beam are for. Each goes on from one first round."""
     beams = DirectEngine(1, ["--direct_num_workers=1"])
@@ -206,11 +213,12 @@ def test_worker_processes_give_the_same_tables(tmp_path: Path) -> None:
             shutil.copytree(tmp_path / "first", tmp_path / name)
             crawl(tmp_path / name, rounds=1, engine=engine)
     first, *others = (without_times(tmp_path / name) for name in engines)
-    assert others == [first, first]
-    steps, others_steps = (merge_all(tmp_path / name, engines[name]) for name in ("in memory", "Beam"))
-    assert others_steps == steps
+    assert others == [first] * len(others)
+    steps, *others_steps = (merge_all(tmp_path / name, engines[name]) for name in ("in memory", "Beam", "pool"))
+    assert others_steps == [steps, steps]
     assert {"compact", "rank"} <= set(steps)
-    assert without_times(tmp_path / "Beam") == without_times(tmp_path / "in memory")
+    merged = without_times(tmp_path / "in memory")
+    assert [without_times(tmp_path / name) for name in ("Beam", "pool")] == [merged, merged]
 
 
 def test_the_scope_of_a_crawl_by_domain(tmp_path: Path) -> None:
