@@ -2,9 +2,9 @@
 
     python benchmarks/against_scrapy.py --depth 3 --runs 3 --save runs.jsonl http://127.0.1.1:8480/index.html …
 
-`--contestants` names the programs: beamtrawl, one (Beamtrawl with `--workers 1`), pages (Beamtrawl that asks for HTML and text
-alone, as the spiders do; by default it reads PDF too, and one file may cost as much as a hundred pages), scrapy,
-tuned (Scrapy by hand, for the least CPU time), outputs (Scrapy put together for Beamtrawl's outputs,
+`--contestants` names the programs: beamtrawl, one (Beamtrawl with `--workers 1`), pages (Beamtrawl that asks for HTML
+and text alone, as the spiders do; by default it reads PDF too, and one file may cost as much as a hundred pages),
+scrapy, tuned (Scrapy by hand, for the least CPU time), outputs (Scrapy put together for Beamtrawl's outputs,
 scrapy_same_outputs.py), crawlee, wget. One that is not installed is left out. `--save` appends each run to a file, and
 the same command goes on there. After each run of all programs, the medians so far are shown. `--by-step` shows how many
 cores each kind of step has kept busy, and in which share of its wall time at most one (below 1.2 in a quarter of a
