@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--into-nonempty", action="store_true", help="start a crawl beside files of others, too")
     parser.add_argument("--restore-settings", action="store_true", help="first write a lost crawl.toml anew")
     parser.add_argument("--runner", choices=RUNNERS, default="direct")
-    parser.add_argument("--workers", type=count, metavar="N", help="parallel workers; else one a core")
+    parser.add_argument("--workers", type=count, metavar="N", help="worker processes, at most; else one a core")
     parser.add_argument("--json", action="store_true", help="print events, one JSON object a line")
     parser.add_argument("--log", metavar="FILE", help="append the events to a file")
     parser.epilog = "What comes after -- goes to Beam."

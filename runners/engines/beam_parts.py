@@ -16,7 +16,7 @@ _CALLS = ("setup", "start", "process", "finish", "teardown")
 
 PARTS: Mapping[str, Sequence[str]] = {
     "apache_beam.coders.coder_impl": ("create_OutputStream",),
-    "apache_beam.internal.pickler": ("roundtrip",),
+    "apache_beam.internal.pickler": ("dumps", "loads", "roundtrip"),
     "apache_beam.metrics.monitoring_infos": ("consolidate",),
     "apache_beam.options.pipeline_options": ("PipelineOptions._visible_option_list",),
     "apache_beam.pipeline": ("Pipeline._root_transform", "AppliedPTransform.side_inputs", "is_in_ipython"),
