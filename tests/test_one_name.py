@@ -70,7 +70,7 @@ def write(root, path):
 
 report = directory + "-worker.json"
 build = lambda pipeline: pipeline | beam.Create([root]) | beam.Reshuffle() | beam.Map(write, report)
-DirectEngine(2, []).run(build, seconds=100)
+DirectEngine(2).run(build, seconds=100)
 with open(report) as file:
     print(json.dumps([from_checkout(root), json.load(file)]))
 """

@@ -1,7 +1,6 @@
 """Runs pipelines on this machine, on all its cores."""
 
 import copy
-import logging
 import sys
 import threading
 import weakref
@@ -9,23 +8,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PipelineOptionsT, TypeOptions
-from apache_beam.runners.runner import PipelineRunner
+from apache_beam.options.pipeline_options import PipelineOptions, PipelineOptionsT, TypeOptions
 
 from ...transforms.memory.limits import Memory
 from ...transforms.parsing.language.detect import keep_copy_in, load_model
 from ..process import usage
 from ..process.cache_folder import cache_folder
 from ..process.memory import share_memory
-from ..terminal.errors import Failure
 from . import direct_worker
-from .bundles import Runner
 from .cores import usable_cores
 from .expected import reporting
 from .fork_server import COMMAND, ForkServer
 from .in_memory import InMemoryRunner
 from .inspection import inspected_once
-from .local_workers import LocalWorkers
 from .pool import Pool
 
 _WORTH = 1.0
@@ -70,30 +65,21 @@ def workers_that_pay(most: int, seconds: float) -> int:
     return max(1, min(most, int(seconds / _WORTH)))
 
 
-def runs_in_memory(flags: Sequence[str], seconds: float) -> bool:
-    """Whether a step that one process runs needs no runner of Beam (`in_memory`): it is small, and no option of Beam
-    was given."""
-    return seconds < 3 * _WORTH and not flags
-
-
 class DirectEngine:
     """Runs pipelines on all cores of this machine.
 
-    Beam's `DirectRunner` chooses between engines and first probes the network for another program; the FnApiRunner is
-    used directly. There are as many worker processes as pay for a step, at most the given number, or one a core. Small
-    steps need no runner of Beam. With options of Beam, each step has exactly the number of workers.
+    There are as many worker processes as pay for a step, at most the given number, or one a core; if the number
+    `is_exact`, each step has so many.
     """
 
-    def __init__(self, workers: int | None, flags: Sequence[str], command: Sequence[str] = COMMAND) -> None:
+    def __init__(self, workers: int | None, command: Sequence[str] = COMMAND, is_exact: bool = False) -> None:
         self.workers = workers or usable_cores()
-        self._flags = list(flags)
-        self._command = command
-        self._known: dict[int, PipelineOptions] = {}
+        self._command, self._is_exact = command, is_exact
+        self._options = _Options([])
+        self._options.view_as(TypeOptions).pipeline_type_check = False
         self._server: ForkServer | None = None
         share_memory()
         keep_copy_in(cache_folder())
-        # Beam warns about this mode, which is intended here.
-        logging.getLogger("apache_beam.runners.portability.fn_api_runner.fn_runner").setLevel(logging.ERROR)
 
     def fork_server(self) -> None:
         """Fork the server of worker processes from this process, so that it need not import all modules again.
@@ -110,17 +96,9 @@ class DirectEngine:
         self._close = weakref.finalize(self, self._server.close)
         return self._server
 
-    def _options(self, workers: int) -> PipelineOptions:
-        if workers not in self._known:
-            options = _Options(self._flags)
-            options.view_as(DirectOptions).direct_num_workers = workers
-            options.view_as(TypeOptions).pipeline_type_check = False
-            self._known[workers] = options
-        return self._known[workers]
-
     def workers_for(self, seconds: float) -> int:
         """Return the number of workers of a step with so much CPU time."""
-        return self.workers if self._flags else workers_that_pay(self.workers, seconds)
+        return self.workers if self._is_exact else workers_that_pay(self.workers, seconds)
 
     @property
     def notice(self) -> str:
@@ -147,26 +125,18 @@ class DirectEngine:
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         workers = self.workers_for(seconds)
-        options = self._options(workers)
         if workers == 1:
-            _run(build, InMemoryRunner() if runs_in_memory(self._flags, seconds) else Runner(), options)
+            self._run(build, InMemoryRunner())
             return
         server = self._server or self._start(self._command)
         try:
-            if self._flags:
-                with LocalWorkers(server) as processes:
-                    _run(build, Runner(processes.environment), options)
-            else:
-                with Pool(server, workers) as pool:
-                    _run(build, InMemoryRunner(pool), options)
-        except Exception as error:
+            with Pool(server, workers) as pool:
+                self._run(build, InMemoryRunner(pool))
+        except Exception:
             self._server = None
             self._close()
-            if self._flags and processes.failure:
-                raise Failure(processes.failure) from error
             raise
 
-
-def _run(build: Callable[[beam.Pipeline], None], runner: PipelineRunner, options: PipelineOptions) -> None:
-    with inspected_once(), reporting(), beam.Pipeline(runner=runner, options=options) as pipeline:
-        build(pipeline)
+    def _run(self, build: Callable[[beam.Pipeline], None], runner: InMemoryRunner) -> None:
+        with inspected_once(), reporting(), beam.Pipeline(runner=runner, options=self._options) as pipeline:
+            build(pipeline)

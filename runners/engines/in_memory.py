@@ -4,9 +4,9 @@ With a pool of worker processes, these run the functions behind a Reshuffle, a g
 
 The FnApiRunner translates a pipeline, plans bundles, and encodes each element for a worker in the same process: most of
 the time of a step of few pages. Here functions are called as Beam's worker calls them, and an element reaches the next
-function before its own function goes on, so it is never stored. Stored are the elements of a GroupByKey, pickled, and
-of side inputs, and what waits for a side input; with a pool, in a temporary file. As `bundles` does, a bundle behind a
-join ends with 4 MB; all other elements of a source are one bundle. Windows, triggers, state, timers and Beam's counters
+function before its own function goes on, so it is never stored. Stored are the elements of a GroupByKey, pickled, in a
+temporary file, and of side inputs, and what waits for a side input. A bundle behind a join (CoGroupByKey) ends with 4
+MB; all other elements of a source are one bundle. Windows, triggers, state, timers and Beam's counters
 do not exist here.
 """
 
@@ -57,7 +57,7 @@ class InMemoryRunner(PipelineRunner):
         return super().apply(transform, input, options)
 
     def run_pipeline(self, pipeline: beam.Pipeline, options: PipelineOptions) -> PipelineResult:
-        with Spool() if self._pool else contextlib.nullcontext() as spool:
+        with Spool() as spool:
             _Graph(pipeline, self._pool, spool, self._spread).run()
         return _Done(PipelineState.DONE)
 
@@ -134,9 +134,9 @@ class _Values:
 class _Group(_Vertex):
     """A GroupByKey. Pickled values take little memory, and later stages cannot change those of others."""
 
-    def __init__(self, output: _Output, is_join: bool, stored: Callable[[], "_Stored"]) -> None:
+    def __init__(self, output: _Output, is_join: bool, spool: Spool) -> None:
         super().__init__(output)
-        self._groups: dict[Any, _Stored] = defaultdict(stored)
+        self._groups: dict[Any, SpooledList] = defaultdict(partial(SpooledList, spool))
         self._sizes: dict[Any, int] = defaultdict(int)
         self._most_bytes = _BUNDLE_BYTES if is_join else float("inf")
 
@@ -216,9 +216,6 @@ class _Call(_Vertex):
         runner, self._runner = self._runner, None
         if runner:
             runner.teardown()
-
-
-_Stored = list[bytes] | SpooledList
 
 
 class _Pooled(_Vertex):
@@ -314,9 +311,7 @@ def _runs_at_once(fn: beam.DoFn) -> bool:
 class _Graph:
     """The transforms of a pipeline in the order in which they were applied, so each comes after those that it reads."""
 
-    def __init__(
-        self, pipeline: beam.Pipeline, pool: Pool | None, spool: Spool | None, spread: set[beam.PCollection]
-    ) -> None:
+    def __init__(self, pipeline: beam.Pipeline, pool: Pool | None, spool: Spool, spread: set[beam.PCollection]) -> None:
         self._pool, self._spool, self._spread = pool, spool, spread
         self._vertices: list[_Vertex] = []
         self._at = 0  # the number of the vertex that runs; those before it are done
@@ -373,13 +368,10 @@ class _Graph:
             return _Vertex(output)
         if isinstance(transform, beam.GroupByKey):
             self._spread.update(applied.outputs.values())
-            return _Group(output, _is_in_join(applied), self._store)
+            return _Group(output, _is_in_join(applied), self._spool)
         if _is_combined(transform):
             return _Combine(output, transform)
         raise NotImplementedError(f"{applied.full_label}: no pipeline of this program has had such a transform")
-
-    def _store(self) -> _Stored:
-        return SpooledList(self._spool) if self._spool else []
 
     def _call(self, applied: AppliedPTransform, transform: beam.ParDo, outputs: dict[str | None, _Output]) -> _Vertex:
         sides = [(side, self._stored(side.pvalue)) for side in applied.side_inputs]
@@ -397,7 +389,7 @@ class _Graph:
             )
 
         call = _Call(make_runner, lambda: needed < self._at)
-        if not (self._pool and self._spool and (applied.inputs[0] in self._spread or _runs_at_once(transform.fn))):
+        if not (self._pool and (applied.inputs[0] in self._spread or _runs_at_once(transform.fn))):
             return call
         if _is_in_join(applied) or applied.full_label.endswith("/RestoreTags"):  # sorts the values of a group by tag
             self._spread.update(applied.outputs.values())

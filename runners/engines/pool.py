@@ -7,22 +7,26 @@ small step (`in_memory`), and sends workers the elements of functions behind a s
 
 import contextlib
 import pickle
+import signal
 import socket
 import tempfile
+import threading
 import traceback
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Set
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from ..terminal.errors import Failure
 from .fork_server import ForkServer, Worker
-from .local_workers import describe_end
 
 ADDRESS = "BEAMTRAWL_POOL"
 """The environment variable of a worker that serves a pool."""
 
-_BEGIN, _ELEMENT, _END, _DONE, _FAILED = b"b", b"e", b"n", b"d", b"f"  # the first byte of a message
+_BEGIN, _ELEMENT, _END, _DONE, _FAILED, _BEAT = b"b", b"e", b"n", b"d", b"f", b"a"  # the first byte of a message
+_BEAT_S = 5.0  # between two messages of a worker that it is there
+_MOST_SILENT = 60  # times that the driver waits so long for any message of a worker
 _LOOK_S = 0.2  # between two looks whether a worker that starts has ended
 _END_S = 5.0  # for a worker to end by itself
 
@@ -46,8 +50,15 @@ class Function(Protocol):
 class Pool:
     """Worker processes, started when the first function needs them. All end with the block."""
 
-    def __init__(self, server: ForkServer, workers: int) -> None:
+    def __init__(
+        self, server: ForkServer, workers: int, most_silent: int = _MOST_SILENT, wait_s: float = _BEAT_S
+    ) -> None:
+        """A worker without a message while the driver waited so many times has failed.
+
+        Counted are waits, not seconds: a machine that was asleep has not waited.
+        """
         self._server, self._count = server, workers
+        self._most_silent, self._wait_s = most_silent, wait_s
         self._workers: list[Worker] = []
         self._connections: dict[Connection, Worker] = {}
 
@@ -72,9 +83,7 @@ class Pool:
         for connection in busy:
             self._send(connection, _BEGIN + function)
         while busy:
-            for connection in wait(list(busy)):
-                assert isinstance(connection, Connection)
-                outputs = self._received(connection)
+            for connection, outputs in self._answers(busy):
                 if (element := next(rest, None)) is None:
                     busy.remove(connection)
                 else:
@@ -82,8 +91,27 @@ class Pool:
                 yield from outputs
         for connection in self._connections:
             self._send(connection, _END)
-        for connection in self._connections:
-            yield from self._received(connection)
+        ending = set(self._connections)
+        while ending:
+            for connection, outputs in self._answers(ending):
+                ending.remove(connection)
+                yield from outputs
+
+    def _answers(self, busy: Set[Connection]) -> Iterator[tuple[Connection, Outputs]]:
+        """Wait for messages of workers, and yield the answers among them with their connections."""
+        silent = Counter[Connection]()
+        while True:
+            ready = [each for each in wait(list(busy), self._wait_s) if isinstance(each, Connection)]
+            answers = [(each, outputs) for each in ready if (outputs := self._received(each)) is not None]
+            if answers:
+                yield from answers
+                return
+            silent = Counter({each: silent[each] + 1 for each in busy if each not in ready})
+            if silent and max(silent.values()) > self._most_silent:
+                raise Failure(
+                    f"a worker process has told nothing for {self._most_silent * self._wait_s:g} s and was ended;"
+                    " the same command goes on"
+                )
 
     def _start(self) -> None:
         with tempfile.TemporaryDirectory(prefix="beamtrawl-") as folder, socket.socket(socket.AF_UNIX) as listener:
@@ -106,11 +134,14 @@ class Pool:
         except OSError:
             self._fail(self._connections[connection])
 
-    def _received(self, connection: Connection) -> Outputs:
+    def _received(self, connection: Connection) -> Outputs | None:
+        """Return an answer; None if the worker only says that it is there."""
         try:
             message = connection.recv_bytes()
         except (EOFError, OSError):
             self._fail(self._connections[connection])
+        if message == _BEAT:
+            return None
         if message[:1] == _FAILED:
             raise RuntimeError(message[1:].decode(errors="replace"))
         outputs: Outputs = pickle.loads(memoryview(message)[1:])
@@ -120,12 +151,32 @@ class Pool:
         raise Failure(describe_end(worker.wait(), self._server.lines))
 
 
+def describe_end(code: int, lines: Sequence[str]) -> str:
+    """Return one line on a worker that ended early, from its exit code and its stderr."""
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "it wrote no message")
+    if code < 0:
+        memory = ", as Linux ends processes when memory runs out" if code == -signal.SIGKILL else ""
+        return f"a worker process was ended by {signal.Signals(-code).name}{memory}; the same command goes on"
+    return f"a worker process ended early, with exit code {code}: {last}; --workers 1 runs without worker processes"
+
+
+def _beat(connection: Connection, sending: threading.Lock) -> None:
+    """Say again and again that this worker is there, until the driver is not."""
+    never = threading.Event()
+    with contextlib.suppress(OSError):
+        while not never.wait(_BEAT_S):
+            with sending:
+                connection.send_bytes(_BEAT)
+
+
 def serve(address: str, pid: int) -> None:
     """Run functions for a pool until it closes the connection."""
     with socket.socket(socket.AF_UNIX) as connected:
         connected.connect(address)
         connection = Connection(connected.detach())
     connection.send_bytes(str(pid).encode())
+    sending = threading.Lock()
+    threading.Thread(target=_beat, args=(connection, sending), daemon=True).start()
     function: Function | None = None
     with contextlib.suppress(EOFError, OSError):
         while True:
@@ -144,7 +195,8 @@ def serve(address: str, pid: int) -> None:
                 del outputs
             except Exception:
                 answer = _FAILED + traceback.format_exc().encode(errors="replace")
-            connection.send_bytes(answer)
+            with sending:
+                connection.send_bytes(answer)
             del answer
             if kind == _END and function:
                 function.close()

@@ -20,6 +20,7 @@ from beamtrawl.pipeline.compaction.rebuild_index import rebuild_index
 from beamtrawl.pipeline.control import End, StopSignal
 from beamtrawl.pipeline.rank import rank
 from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.runners.engines.stock import StockEngine
 from beamtrawl.runners.state.crawl_status import summarize
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.directory.table_runs import all_runs
@@ -195,18 +196,9 @@ def merge_all(path: Path, engine: Engine) -> list[str]:
     return [step.step for step in steps if step]
 
 
-class TwoWorkers(DirectEngine):
-    """Has a pool of two workers for each step, however small."""
-
-    def workers_for(self, seconds: float) -> int:
-        return 2
-
-
 def test_worker_processes_give_the_same_tables(tmp_path: Path) -> None:
-    """So does Beam's runner in one process, which the options of Beam are for. Each goes on from one first round."""
-    beams = DirectEngine(1, ["--direct_num_workers=1"])
-    workers = DirectEngine(2, ["--direct_num_workers=2"])
-    engines = {"in memory": InProcess(), "Beam": beams, "workers": workers, "pool": TwoWorkers(2, [])}
+    """So does Beam's runner. Each goes on from one first round."""
+    engines = {"in memory": InProcess(), "Beam": StockEngine([], []), "workers": DirectEngine(2, is_exact=True)}
     with Web(SITES) as web:
         crawl(tmp_path / "first", [web.url(host) for host in SITES], rounds=1)
         for name, engine in engines.items():
@@ -214,11 +206,11 @@ def test_worker_processes_give_the_same_tables(tmp_path: Path) -> None:
             crawl(tmp_path / name, rounds=1, engine=engine)
     first, *others = (without_times(tmp_path / name) for name in engines)
     assert others == [first] * len(others)
-    steps, *others_steps = (merge_all(tmp_path / name, engines[name]) for name in ("in memory", "Beam", "pool"))
+    steps, *others_steps = (merge_all(tmp_path / name, engines[name]) for name in ("in memory", "Beam", "workers"))
     assert others_steps == [steps, steps]
     assert {"compact", "rank"} <= set(steps)
     merged = without_times(tmp_path / "in memory")
-    assert [without_times(tmp_path / name) for name in ("Beam", "pool")] == [merged, merged]
+    assert [without_times(tmp_path / name) for name in ("Beam", "workers")] == [merged, merged]
 
 
 def test_the_scope_of_a_crawl_by_domain(tmp_path: Path) -> None:
@@ -362,7 +354,7 @@ def test_workers_that_outlive_their_driver_stop_when_the_crawl_goes_on(tmp_path:
     paths = [f"/{n}" for n in range(24)]
     site = {path: html(path, f"Text of {path}.") for path in paths} | {"/3": third}
     with Web({"a.test": site}) as web:
-        killed = Killed(1, [])
+        killed = Killed(1)
         with pytest.raises(InterruptedError):
             crawl(tmp_path, [web.url("a.test", path) for path in paths], engine=killed, politeness__delay=0.1)
         crawl(tmp_path, rounds=1, politeness__delay=0.1)

@@ -42,7 +42,7 @@ def ran(tmp_path: Path, spread: Callable[[beam.Pipeline], beam.PCollection], mos
         together = lines | "Key" >> beam.Map(lambda line: (0, line)) | "Together" >> beam.GroupByKey()
         _ = together | "Write" >> beam.Map(lambda group: Path(out).write_text("\n".join(sorted(group[1]))))
 
-    DirectEngine(2, []).run(build, seconds=100)
+    DirectEngine(2).run(build, seconds=100)
     return (tmp_path / "out").read_text()
 
 

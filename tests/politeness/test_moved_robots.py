@@ -20,7 +20,7 @@ def test_forty_hosts_redirect_to_one(tmp_path: Path, workers: int) -> None:
     names = [f"h{n}.test" for n in range(40)]
     sites = {name: {ROBOTS: redirect(f"//rules.test{ROBOTS}", 301), **pages} for name in names}
     sites["rules.test"] = {ROBOTS: plain(RULES), **pages}
-    engine = DirectEngine(workers, [f"--direct_num_workers={workers}"])  # exactly so many
+    engine = DirectEngine(workers, is_exact=True)  # exactly so many
     with WebProcess(sites) as web:
         seeds = [web.url(name, path) for name in (*names, "rules.test") for path in pages]
         crawl(tmp_path, seeds, rounds=1, engine=engine, politeness__delay=0.5, aliases__learn=False)

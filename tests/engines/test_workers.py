@@ -11,12 +11,11 @@ from pathlib import Path
 
 import apache_beam as beam
 import pytest
-from apache_beam.options.pipeline_options import PipelineOptions
 
-from beamtrawl.runners.engines.bundles import Runner
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.engines.fork_server import ForkServer
-from beamtrawl.runners.engines.local_workers import LocalWorkers, describe_end
+from beamtrawl.runners.engines.in_memory import InMemoryRunner
+from beamtrawl.runners.engines.pool import Pool, describe_end
 from beamtrawl.runners.terminal.errors import Failure
 from tests.support.command_line import PROGRAM
 from tests.support.crawls import rows
@@ -87,7 +86,7 @@ def run(engine: DirectEngine, build: Callable[[beam.Pipeline], None]) -> str:
 
 def test_a_pipeline_ends_when_a_worker_dies_and_leaves_no_process(capfd: pytest.CaptureFixture[str]) -> None:
     """Nor does one whose worker does not end when its work is done. An engine goes on with a new server of workers."""
-    before, engine = children(), DirectEngine(2, [])
+    before, engine = children(), DirectEngine(2)
     assert run(engine, building(kill=True)) == KILLED  # in the middle of a bundle
     gc.collect()  # its traceback has references
     assert children() <= before
@@ -113,7 +112,7 @@ def test_a_pipeline_ends_when_no_worker_starts(
     words: Sequence[str], said: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     before = children()
-    assert said in run(DirectEngine(2, [], [sys.executable, *words]), building())
+    assert said in run(DirectEngine(2, [sys.executable, *words]), building())
     gc.collect()
     assert children() <= before
     assert "Traceback" not in capfd.readouterr().err
@@ -125,7 +124,7 @@ FORKING = """
 import os, sys
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.terminal.errors import Failure
-from tests.engines.test_local_workers import building, children
+from tests.engines.test_workers import building, children
 
 for words in sys.argv[1:]:
     if not (process := os.fork()):
@@ -133,7 +132,7 @@ for words in sys.argv[1:]:
     assert os.waitpid(process, 0)[1] == 0
 else:
     sys.exit()
-engine = DirectEngine(2, [], [sys.executable, "-c", "raise ImportError('no new process')"])
+engine = DirectEngine(2, [sys.executable, "-c", "raise ImportError('no new process')"])
 engine.fork_server()
 assert children()
 try:
@@ -190,14 +189,13 @@ def stopping(pipeline: beam.Pipeline) -> None:
 
 def test_a_worker_that_says_no_more_ends_the_step() -> None:
     server = ForkServer()
-    options = PipelineOptions(["--direct_num_workers=2"])
+    said = "^a worker process has told nothing for 10 s and was ended; the same command goes on$"
     with (
-        LocalWorkers(server, ask_every=0.1, most_unanswered=100) as workers,
-        pytest.raises(Exception, match="told"),
-        beam.Pipeline(runner=Runner(workers.environment), options=options) as pipeline,
+        pytest.raises(Failure, match=said),
+        Pool(server, 2, most_silent=100, wait_s=0.1) as pool,
+        beam.Pipeline(runner=InMemoryRunner(pool)) as pipeline,
     ):
         stopping(pipeline)
-    assert workers.failure == "a worker process has told nothing for 10 s and was ended; the same command goes on"
     server.close()
 
 
