@@ -25,7 +25,7 @@ from ..transforms.tables.table_files import TableFile
 from .attempt import Attempt, Engine
 from .work import work_of
 
-_PARTITIONS_PER_WORKER = 4
+_LEAST_PARTITIONS = 8  # whatever the number of workers: the sum of floats depends on it
 _SWEEPS_PER_PIPELINE = 10  # amortizes the start of a pipeline
 
 
@@ -63,7 +63,7 @@ def rank_partitioned(
     `votes` is the number of links and of sections that they lead to.
     """
     scratch, seconds = Scratch(attempt.scratch), work_of("rank", links=votes).seconds  # of each pass
-    count = max(engine.workers * _PARTITIONS_PER_WORKER, -(-votes // PARTITION_LINKS))
+    count = max(_LEAST_PARTITIONS, -(-votes // PARTITION_LINKS))
     paths = {table: [file.path for file in files_of(manifests, table)] for table in ("links", "documents")}
     engine.run(partial(gather, root=root, paths=paths, scratch=scratch, count=count), seconds)
 
