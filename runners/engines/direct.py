@@ -20,7 +20,7 @@ from ..process.memory import share_memory
 from ..terminal.errors import Failure
 from . import direct_worker
 from .bundles import Runner
-from .cores import usable_cores
+from .cores import usable_cores, workers_that_pay
 from .expected import reporting
 from .fork_server import COMMAND, ForkServer
 from .in_memory import InMemoryRunner
@@ -28,12 +28,7 @@ from .inspection import inspected_once
 from .local_workers import LocalWorkers
 from .pool import Pool
 
-_WORTH = 1.0
-"""Seconds of work from which a worker process pays off, of two or more.
-
-A step in two of them costs half a second to a second of CPU time more than in this process, and their server one to two
-seconds once, unless it is forked.
-"""
+_SMALL_S = 6.0  # of work, which one process runs without a temporary file
 
 
 class _Options(PipelineOptions):
@@ -61,19 +56,10 @@ class _Options(PipelineOptions):
         return self
 
 
-def workers_that_pay(most: int, seconds: float) -> int:
-    """Return how many worker processes a step of so much work has, at most so many; 1: none.
-
-    >>> [workers_that_pay(8, seconds) for seconds in (0.1, 3.9, 4.0, 9.0, 100.0)]
-    [1, 1, 2, 4, 8]
-    """
-    return max(1, min(most, int(seconds / _WORTH)))
-
-
 def runs_in_memory(flags: Sequence[str], seconds: float) -> bool:
     """Whether a step that one process runs needs no runner of Beam (`in_memory`): it is small, and no option of Beam
     was given."""
-    return seconds < 3 * _WORTH and not flags
+    return seconds < _SMALL_S and not flags
 
 
 class DirectEngine:

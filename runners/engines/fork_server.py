@@ -23,6 +23,9 @@ from typing import TextIO
 COMMAND = (sys.executable, "-P", "-m", "beamtrawl.runners.engines.direct_worker")
 """Starts the server. `-P`: Python files of the current folder are not importable, whatever their names."""
 
+FOR_MAPS = "--for-maps"
+"""The word after COMMAND for workers that run no steps, so that Beam is not imported."""
+
 _LINES = 100  # of stderr, buffered until the server is ready; the last one states the reason of a failure
 _SECONDS = 5.0  # timeout for the pipes of a dead server to close: its workers may still hold them open
 
@@ -183,3 +186,12 @@ class ForkServer:
                 self.lines.append(line)
                 if self._is_ready:
                     sys.stderr.write(line)
+
+
+def describe_end(code: int, lines: Sequence[str]) -> str:
+    """Return one line on a worker that ended early, from its exit code and its stderr."""
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "it wrote no message")
+    if code < 0:
+        memory = ", as Linux ends processes when memory runs out" if code == -signal.SIGKILL else ""
+        return f"a worker process was ended by {signal.Signals(-code).name}{memory}; the same command goes on"
+    return f"a worker process ended early, with exit code {code}: {last}; --workers 1 runs without worker processes"

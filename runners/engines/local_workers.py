@@ -6,10 +6,9 @@ seconds, and a worker that is not needed any more is killed if it does not end.
 """
 
 import contextlib
-import signal
 import threading
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any
@@ -27,7 +26,7 @@ from apache_beam.transforms.environments import SubprocessSDKEnvironment
 from google.protobuf import json_format, text_format
 
 from ..process.failed_threads import on_failed_thread
-from .fork_server import ForkServer
+from .fork_server import ForkServer, describe_end
 
 _URN = "beamtrawl:env:local_workers:v1"
 
@@ -217,15 +216,6 @@ class _Worker(GrpcWorkerHandler):
         code = self._process.wait()
         if not self._closing:
             self._workers.fail(describe_end(code, self._workers.server.lines))
-
-
-def describe_end(code: int, lines: Sequence[str]) -> str:
-    """Return one line on a worker that ended early, from its exit code and its stderr."""
-    last = next((line.strip() for line in reversed(lines) if line.strip()), "it wrote no message")
-    if code < 0:
-        memory = ", as Linux ends processes when memory runs out" if code == -signal.SIGKILL else ""
-        return f"a worker process was ended by {signal.Signals(-code).name}{memory}; the same command goes on"
-    return f"a worker process ended early, with exit code {code}: {last}; --workers 1 runs without worker processes"
 
 
 def _descriptor(url: str) -> str:

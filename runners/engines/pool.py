@@ -10,14 +10,15 @@ import pickle
 import socket
 import tempfile
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from ..terminal.errors import Failure
-from .fork_server import ForkServer, Worker
-from .local_workers import describe_end
+from .cores import usable_cores, workers_that_pay
+from .fork_server import COMMAND, FOR_MAPS, ForkServer, Worker, describe_end
 
 ADDRESS = "BEAMTRAWL_POOL"
 """The environment variable of a worker that serves a pool."""
@@ -25,6 +26,9 @@ ADDRESS = "BEAMTRAWL_POOL"
 _BEGIN, _ELEMENT, _END, _DONE, _FAILED = b"b", b"e", b"n", b"d", b"f"  # the first byte of a message
 _LOOK_S = 0.2  # between two looks whether a worker that starts has ended
 _END_S = 5.0  # for a worker to end by itself
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 Outputs = list[tuple[str | None, Any]]
 """(tag, value) of each output."""
@@ -118,6 +122,49 @@ class Pool:
 
     def _fail(self, worker: Worker) -> NoReturn:
         raise Failure(describe_end(worker.wait(), self._server.lines))
+
+    def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+        """Yield what a function makes of each item, in their order."""
+        numbered = (pickle.dumps(pair, pickle.HIGHEST_PROTOCOL) for pair in enumerate(items))
+        made, following = dict[int, R](), 0
+        for _, (number, result) in self.run(pickle.dumps(partial(_Mapped, function)), numbered):
+            made[number] = result
+            while following in made:
+                yield made.pop(following)
+                following += 1
+
+
+class _Mapped:
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def process(self, element: tuple[int, Any], size: int) -> Outputs:
+        return [(None, (element[0], self._function(element[1])))]
+
+    def end(self) -> Outputs:
+        return []
+
+    def close(self) -> None: ...
+
+
+Map = Callable[[Callable[[T], R], Iterable[T]], Iterator[R]]
+
+
+@contextlib.contextmanager
+def worker_map(seconds: float) -> Iterator[Map]:
+    """A `map`, by as many worker processes as pay for so many seconds of computing, else by this one.
+
+    Of its items, those that are under way are in memory.
+    """
+    if (workers := workers_that_pay(usable_cores(), seconds)) == 1:
+        yield map
+        return
+    server = ForkServer((*COMMAND, FOR_MAPS))
+    try:
+        with Pool(server, workers) as pool:
+            yield pool.map
+    finally:
+        server.close()
 
 
 def serve(address: str, pid: int) -> None:
