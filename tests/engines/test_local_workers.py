@@ -15,8 +15,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from beamtrawl.runners.engines.bundles import Runner
 from beamtrawl.runners.engines.direct import DirectEngine
-from beamtrawl.runners.engines.fork_server import ForkServer
-from beamtrawl.runners.engines.fork_server import describe_end
+from beamtrawl.runners.engines.fork_server import ForkServer, describe_end
 from beamtrawl.runners.engines.local_workers import LocalWorkers
 from beamtrawl.runners.terminal.errors import Failure
 from tests.support.command_line import PROGRAM
