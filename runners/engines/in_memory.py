@@ -289,7 +289,9 @@ class _Collected(Receiver):
         return taken
 
 
-def _pickled(applied: AppliedPTransform, transform: beam.ParDo, sides: Sequence[_Side], tags: Sequence[str]) -> bytes:
+def _pickled(
+    applied: AppliedPTransform, transform: beam.ParDo, sides: Sequence[_Side], tags: Sequence[str | None]
+) -> bytes:
     """What makes the function in a worker."""
     described = [(type(side), side._view_options()) for side, _ in sides]
     made = (transform.fn, transform.args, transform.kwargs, described, applied.inputs[0].windowing)
@@ -297,12 +299,12 @@ def _pickled(applied: AppliedPTransform, transform: beam.ParDo, sides: Sequence[
     return pickle.dumps(partial(_unpickled, pickler.dumps(made, use_zlib=True), values, applied.full_label, list(tags)))
 
 
-def _unpickled(made: bytes, values: Sequence[Any], label: str, tags: Sequence[str]) -> _OfPool:
+def _unpickled(made: bytes, values: Sequence[Any], label: str, tags: Sequence[str | None]) -> _OfPool:
     fn, args, kwargs, described, windowing = pickler.loads(made, use_zlib=True)
     sides = [SideInputMap(*of, list(map(_windowed, some))) for of, some in zip(described, values, strict=True)]
-    outputs = {tag: _Collected() for tag in tags}
-    unread = {None: _Collected(), **outputs}
-    runner = DoFnRunner(fn, args, kwargs, sides, windowing, unread, step_name=label)
+    outputs: dict[str | None, _Collected] = {tag: _Collected() for tag in tags}
+    receivers = {None: _Collected(), **outputs}
+    runner = DoFnRunner(fn, args, kwargs, sides, windowing, receivers, step_name=label)
     return _OfPool(runner, outputs, float("inf") if _runs_at_once(fn) else _BUNDLE_BYTES)
 
 

@@ -76,8 +76,8 @@ class Pool:
         for connection in busy:
             self._send(connection, _BEGIN + function)
         while busy:
-            for connection in wait(list(busy)):
-                assert isinstance(connection, Connection)
+            ready = wait(list(busy))
+            for connection in [each for each in busy if each in ready]:
                 outputs = self._received(connection)
                 if (element := next(rest, None)) is None:
                     busy.remove(connection)
@@ -179,7 +179,7 @@ def serve(address: str, pid: int) -> None:
             message = connection.recv_bytes()
             kind, size = message[:1], len(message)
             try:
-                content = pickle.loads(memoryview(message)[1:]) if size > 1 else None
+                content: Any = pickle.loads(memoryview(message)[1:]) if size > 1 else None
                 del message
                 outputs: Outputs = []
                 if kind == _BEGIN:
