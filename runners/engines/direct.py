@@ -28,7 +28,7 @@ from .inspection import inspected_once
 from .local_workers import LocalWorkers
 from .pool import Pool
 
-_SMALL_S = 6.0  # of work, which one process runs without a temporary file
+_SMALL_S = 6.0  # of work, which one process does without a runner of Beam and its temporary file
 
 
 class _Options(PipelineOptions):
@@ -54,12 +54,6 @@ class _Options(PipelineOptions):
     def __deepcopy__(self, memo: object) -> "_Options":
         """The same options: a pipeline copies them, with all views, though nothing changes them."""
         return self
-
-
-def runs_in_memory(flags: Sequence[str], seconds: float) -> bool:
-    """Whether a step that one process runs needs no runner of Beam (`in_memory`): it is small, and no option of Beam
-    was given."""
-    return seconds < _SMALL_S and not flags
 
 
 class DirectEngine:
@@ -135,7 +129,7 @@ class DirectEngine:
         workers = self.workers_for(seconds)
         options = self._options(workers)
         if workers == 1:
-            _run(build, InMemoryRunner() if runs_in_memory(self._flags, seconds) else Runner(), options)
+            _run(build, InMemoryRunner() if seconds < _SMALL_S and not self._flags else Runner(), options)
             return
         server = self._server or self._start(self._command)
         try:

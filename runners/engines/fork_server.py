@@ -34,20 +34,16 @@ class Worker:
     """A worker process."""
 
     def __init__(self, server: "ForkServer", pid: int) -> None:
-        self._server, self._pid = server, pid
+        self._server, self.pid = server, pid
         self._code = 0
         self._ended = threading.Event()
-
-    @property
-    def pid(self) -> int:
-        return self._pid
 
     def ends_within(self, seconds: float) -> bool:
         """Wait so long at most; return whether it has ended."""
         return self._ended.wait(seconds)
 
     def kill(self) -> None:
-        self._server.send({"kill": self._pid})
+        self._server.send({"kill": self.pid})
 
     def wait(self) -> int:
         """Wait for the end; return the exit code, negative for a signal."""

@@ -221,31 +221,29 @@ class _Call(_Vertex):
 _Stored = list[bytes] | SpooledList
 
 
-class _Pooled(_Vertex):
+class _Pooled(_Call):
     """A ParDo that the workers of a pool run; a single element is not worth the way."""
 
     def __init__(
-        self, alone: _Call, pool: Pool, function: Callable[[], bytes], outputs: dict[str | None, _Output], spool: Spool
+        self,
+        make_runner: Callable[[], DoFnRunner],
+        run: Callable[[SpooledList], Iterator[tuple[str | None, Any]]],
+        outputs: dict[str | None, _Output],
+        spool: Spool,
     ) -> None:
-        self._alone, self._pool, self._function, self._outputs = alone, pool, function, outputs
-        self._elements = SpooledList(spool)
+        super().__init__(make_runner, lambda: True)
+        self._run, self._outputs, self._elements = run, outputs, SpooledList(spool)
 
     def read(self, value: WindowedValue) -> None:
         self._elements.append(pickle.dumps(value.value, pickle.HIGHEST_PROTOCOL))
 
     def run(self, end_bundle: Callable[[], None]) -> None:
         if len(self._elements) > 1:
-            for tag, value in self._pool.run(self._function(), self._elements):
+            for tag, value in self._run(self._elements):
                 self._outputs[tag].receive(_windowed(value))
             return
         for element in self._elements:
-            self._alone.read(_windowed(pickle.loads(element)))
-
-    def end_bundle(self) -> None:
-        self._alone.end_bundle()
-
-    def close(self) -> None:
-        self._alone.close()
+            super().read(_windowed(pickle.loads(element)))
 
 
 class _OfPool:
@@ -398,14 +396,13 @@ class _Graph:
                 step_name=applied.full_label,
             )
 
-        call = _Call(make_runner, lambda: needed < self._at)
-        if not (self._pool and self._spool and (applied.inputs[0] in self._spread or _runs_at_once(transform.fn))):
-            return call
-        if _is_in_join(applied) or applied.full_label.endswith("/RestoreTags"):  # sorts the values of a group by tag
-            self._spread.update(applied.outputs.values())
-            return call
-        function = partial(_pickled, applied, transform, sides, tuple(outputs))
-        return _Pooled(call, self._pool, function, outputs, self._spool)
+        if self._pool and self._spool and (applied.inputs[0] in self._spread or _runs_at_once(transform.fn)):
+            if not (_is_in_join(applied) or applied.full_label.endswith("/RestoreTags")):
+                pool, tags = self._pool, tuple(outputs)
+                run = lambda elements: pool.run(_pickled(applied, transform, sides, tags), elements)  # noqa: E731
+                return _Pooled(make_runner, run, outputs, self._spool)
+            self._spread.update(applied.outputs.values())  # it only sorts the values of a group by tag
+        return _Call(make_runner, lambda: needed < self._at)
 
     def _stored(self, collection: beam.PCollection) -> list[WindowedValue]:
         """The elements of a side input, once they are there."""

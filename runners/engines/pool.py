@@ -37,14 +37,11 @@ Outputs = list[tuple[str | None, Any]]
 class Function(Protocol):
     """A function as a worker runs it."""
 
-    def process(self, element: Any, size: int) -> Outputs:
-        """Return what it makes of an element of so many bytes."""
+    def process(self, element: Any, size: int) -> Outputs: ...  # an element of so many bytes
 
-    def end(self) -> Outputs:
-        """Return what it makes at the end of its last bundle."""
+    def end(self) -> Outputs: ...  # what it makes at the end of its last bundle
 
-    def close(self) -> None:
-        """Free what it holds; the pool has its outputs and does not wait long."""
+    def close(self) -> None: ...  # the pool has all outputs, and does not wait long
 
 
 class Pool:

@@ -9,7 +9,7 @@ from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.window import GlobalWindow, WindowedValue
 
 from beamtrawl.runners.engines.choose import notice
-from beamtrawl.runners.engines.direct import DirectEngine, runs_in_memory
+from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.engines.in_memory import InMemoryRunner
 from beamtrawl.runners.terminal.errors import Failure
 from beamtrawl.transforms.outcomes import CrawlDirError
@@ -210,24 +210,21 @@ def test_what_was_not_set_up_is_not_torn_down() -> None:
     assert LOGS["log"] == ["setup"]
 
 
-# the number of workers, Beam's options, seconds of the step: its workers, and whether it runs in memory
+# the number of workers, Beam's options, seconds of the step: its workers
 STEPS = {
-    "small": (2, [], 1.0, 1, True),
-    "large": (2, [], 100.0, 2, False),
-    "small, with many workers": (100_000, [], 1.0, 1, True),
-    "large, with many workers": (100_000, [], 100.0, 100, False),
-    "small, in one process": (1, [], 1.0, 1, True),
-    "large, in one process": (1, [], 100.0, 1, False),
-    "small, with options of Beam": (3, ["--direct_num_workers=1"], 1.0, 3, False),
+    "small": (2, [], 1.0, 1),
+    "large": (2, [], 100.0, 2),
+    "small, with many workers": (100_000, [], 1.0, 1),
+    "large, with many workers": (100_000, [], 100.0, 100),
+    "small, in one process": (1, [], 1.0, 1),
+    "large, in one process": (1, [], 100.0, 1),
+    "small, with options of Beam": (3, ["--direct_num_workers=1"], 1.0, 3),
 }
 
 
 @each_row(STEPS)
-def test_workers_of_a_step_and_whether_it_runs_in_memory(
-    workers: int, flags: list[str], seconds: float, count: int, expected: bool
-) -> None:
+def test_workers_of_a_step(workers: int, flags: list[str], seconds: float, count: int) -> None:
     assert DirectEngine(workers, flags).workers_for(seconds) == count
-    assert (count == 1 and runs_in_memory(flags, seconds)) == expected
 
 
 def test_who_asks_for_more_workers_than_cores_is_told() -> None:
