@@ -16,19 +16,12 @@ from ..process import usage
 from ..process.cache_folder import cache_folder
 from ..process.memory import share_memory
 from . import direct_worker
-from .cores import usable_cores
+from .cores import usable_cores, workers_that_pay
 from .expected import reporting
 from .fork_server import COMMAND, ForkServer
 from .in_memory import InMemoryRunner
 from .inspection import inspected_once
 from .pool import Pool
-
-_WORTH = 1.0
-"""Seconds of work from which a worker process pays off, of two or more.
-
-A step in two of them costs half a second to a second of CPU time more than in this process, and their server one to two
-seconds once, unless it is forked.
-"""
 
 
 class _Options(PipelineOptions):
@@ -54,15 +47,6 @@ class _Options(PipelineOptions):
     def __deepcopy__(self, memo: object) -> "_Options":
         """The same options: a pipeline copies them, with all views, though nothing changes them."""
         return self
-
-
-def workers_that_pay(most: int, seconds: float) -> int:
-    """Return how many worker processes a step of so much work has, at most so many; 1: none.
-
-    >>> [workers_that_pay(8, seconds) for seconds in (0.1, 3.9, 4.0, 9.0, 100.0)]
-    [1, 1, 2, 4, 8]
-    """
-    return max(1, min(most, int(seconds / _WORTH)))
 
 
 class DirectEngine:

@@ -26,6 +26,7 @@ from ..process.failed_threads import on_failed_thread
 from ..process.garbage import collect_rarely
 from ..process.memory import share_memory
 from ..terminal.errors import BEAM_REPEATS
+from .fork_server import FOR_MAPS
 from .parent_watch import end_with_parent
 from .pool import ADDRESS, serve
 
@@ -40,6 +41,9 @@ def main() -> None:
     collect_rarely()
     share_memory()
     logging.disable(logging.WARNING)  # Beam's warnings while it is imported do not concern users
+    if FOR_MAPS in sys.argv:
+        _serve_forks(contextlib.nullcontext())
+        return
     from ...pipeline import fetch, update  # noqa: F401
     from ...transforms.parsing.language.detect import keep_copy_in, load_model
     from .inspection import inspected_once
@@ -51,6 +55,10 @@ def main() -> None:
     for name in BEAM_REPEATS:  # the driver shows exceptions
         logging.getLogger(name).setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)  # jemalloc's own thread
+    _serve_forks(inspected_once())
+
+
+def _serve_forks(context: contextlib.AbstractContextManager[None]) -> None:
     gc.freeze()  # a collection in a worker would copy the shared memory
     ended, ends = os.pipe()
     os.set_blocking(ends, False)
@@ -58,7 +66,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     print("ready", flush=True)
     running: set[int] = set()
-    with inspected_once():
+    with context:
         for message in _messages(ended, running):
             if pid := message.get("kill"):
                 if pid in running:

@@ -218,31 +218,29 @@ class _Call(_Vertex):
             runner.teardown()
 
 
-class _Pooled(_Vertex):
+class _Pooled(_Call):
     """A ParDo that the workers of a pool run; a single element is not worth the way."""
 
     def __init__(
-        self, alone: _Call, pool: Pool, function: Callable[[], bytes], outputs: dict[str | None, _Output], spool: Spool
+        self,
+        make_runner: Callable[[], DoFnRunner],
+        run: Callable[[SpooledList], Iterator[tuple[str | None, Any]]],
+        outputs: dict[str | None, _Output],
+        spool: Spool,
     ) -> None:
-        self._alone, self._pool, self._function, self._outputs = alone, pool, function, outputs
-        self._elements = SpooledList(spool)
+        super().__init__(make_runner, lambda: True)
+        self._run, self._outputs, self._elements = run, outputs, SpooledList(spool)
 
     def read(self, value: WindowedValue) -> None:
         self._elements.append(pickle.dumps(value.value, pickle.HIGHEST_PROTOCOL))
 
     def run(self, end_bundle: Callable[[], None]) -> None:
         if len(self._elements) > 1:
-            for tag, value in self._pool.run(self._function(), self._elements):
+            for tag, value in self._run(self._elements):
                 self._outputs[tag].receive(_windowed(value))
             return
         for element in self._elements:
-            self._alone.read(_windowed(pickle.loads(element)))
-
-    def end_bundle(self) -> None:
-        self._alone.end_bundle()
-
-    def close(self) -> None:
-        self._alone.close()
+            super().read(_windowed(pickle.loads(element)))
 
 
 class _OfPool:
@@ -286,7 +284,9 @@ class _Collected(Receiver):
         return taken
 
 
-def _pickled(applied: AppliedPTransform, transform: beam.ParDo, sides: Sequence[_Side], tags: Sequence[str]) -> bytes:
+def _pickled(
+    applied: AppliedPTransform, transform: beam.ParDo, sides: Sequence[_Side], tags: Sequence[str | None]
+) -> bytes:
     """What makes the function in a worker."""
     described = [(type(side), side._view_options()) for side, _ in sides]
     made = (transform.fn, transform.args, transform.kwargs, described, applied.inputs[0].windowing)
@@ -294,12 +294,12 @@ def _pickled(applied: AppliedPTransform, transform: beam.ParDo, sides: Sequence[
     return pickle.dumps(partial(_unpickled, pickler.dumps(made, use_zlib=True), values, applied.full_label, list(tags)))
 
 
-def _unpickled(made: bytes, values: Sequence[Any], label: str, tags: Sequence[str]) -> _OfPool:
+def _unpickled(made: bytes, values: Sequence[Any], label: str, tags: Sequence[str | None]) -> _OfPool:
     fn, args, kwargs, described, windowing = pickler.loads(made, use_zlib=True)
     sides = [SideInputMap(*of, list(map(_windowed, some))) for of, some in zip(described, values, strict=True)]
-    outputs = {tag: _Collected() for tag in tags}
-    unread = {None: _Collected(), **outputs}
-    runner = DoFnRunner(fn, args, kwargs, sides, windowing, unread, step_name=label)
+    outputs: dict[str | None, _Collected] = {tag: _Collected() for tag in tags}
+    receivers = {None: _Collected(), **outputs}
+    runner = DoFnRunner(fn, args, kwargs, sides, windowing, receivers, step_name=label)
     return _OfPool(runner, outputs, float("inf") if _runs_at_once(fn) else _BUNDLE_BYTES)
 
 
@@ -388,14 +388,13 @@ class _Graph:
                 step_name=applied.full_label,
             )
 
-        call = _Call(make_runner, lambda: needed < self._at)
-        if not (self._pool and (applied.inputs[0] in self._spread or _runs_at_once(transform.fn))):
-            return call
-        if _is_in_join(applied) or applied.full_label.endswith("/RestoreTags"):  # sorts the values of a group by tag
-            self._spread.update(applied.outputs.values())
-            return call
-        function = partial(_pickled, applied, transform, sides, tuple(outputs))
-        return _Pooled(call, self._pool, function, outputs, self._spool)
+        if self._pool and (applied.inputs[0] in self._spread or _runs_at_once(transform.fn)):
+            if not (_is_in_join(applied) or applied.full_label.endswith("/RestoreTags")):
+                pool, tags = self._pool, tuple(outputs)
+                run = lambda elements: pool.run(_pickled(applied, transform, sides, tags), elements)  # noqa: E731
+                return _Pooled(make_runner, run, outputs, self._spool)
+            self._spread.update(applied.outputs.values())  # it only sorts the values of a group by tag
+        return _Call(make_runner, lambda: needed < self._at)
 
     def _stored(self, collection: beam.PCollection) -> list[WindowedValue]:
         """The elements of a side input, once they are there."""

@@ -7,19 +7,20 @@ small step (`in_memory`), and sends workers the elements of functions behind a s
 
 import contextlib
 import pickle
-import signal
 import socket
 import tempfile
 import threading
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Set
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from ..terminal.errors import Failure
-from .fork_server import ForkServer, Worker
+from .cores import usable_cores, workers_that_pay
+from .fork_server import COMMAND, FOR_MAPS, ForkServer, Worker, describe_end
 
 ADDRESS = "BEAMTRAWL_POOL"
 """The environment variable of a worker that serves a pool."""
@@ -30,6 +31,9 @@ _MOST_SILENT = 60  # times that the driver waits so long for any message of a wo
 _LOOK_S = 0.2  # between two looks whether a worker that starts has ended
 _END_S = 5.0  # for a worker to end by itself
 
+T = TypeVar("T")
+R = TypeVar("R")
+
 Outputs = list[tuple[str | None, Any]]
 """(tag, value) of each output."""
 
@@ -37,14 +41,11 @@ Outputs = list[tuple[str | None, Any]]
 class Function(Protocol):
     """A function as a worker runs it."""
 
-    def process(self, element: Any, size: int) -> Outputs:
-        """Return what it makes of an element of so many bytes."""
+    def process(self, element: Any, size: int) -> Outputs: ...  # an element of so many bytes
 
-    def end(self) -> Outputs:
-        """Return what it makes at the end of its last bundle."""
+    def end(self) -> Outputs: ...  # what it makes at the end of its last bundle
 
-    def close(self) -> None:
-        """Free what it holds; the pool has its outputs and does not wait long."""
+    def close(self) -> None: ...  # the pool has all outputs, and does not wait long
 
 
 class Pool:
@@ -148,16 +149,52 @@ class Pool:
         return outputs
 
     def _fail(self, worker: Worker) -> NoReturn:
+        if not worker.ends_within(_END_S):
+            worker.kill()
         raise Failure(describe_end(worker.wait(), self._server.lines))
 
+    def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+        """Yield what a function makes of each item, in their order."""
+        numbered = (pickle.dumps(pair, pickle.HIGHEST_PROTOCOL) for pair in enumerate(items))
+        made, following = dict[int, R](), 0
+        for _, (number, result) in self.run(pickle.dumps(partial(_Mapped, function)), numbered):
+            made[number] = result
+            while following in made:
+                yield made.pop(following)
+                following += 1
 
-def describe_end(code: int, lines: Sequence[str]) -> str:
-    """Return one line on a worker that ended early, from its exit code and its stderr."""
-    last = next((line.strip() for line in reversed(lines) if line.strip()), "it wrote no message")
-    if code < 0:
-        memory = ", as Linux ends processes when memory runs out" if code == -signal.SIGKILL else ""
-        return f"a worker process was ended by {signal.Signals(-code).name}{memory}; the same command goes on"
-    return f"a worker process ended early, with exit code {code}: {last}; --workers 1 runs without worker processes"
+
+class _Mapped:
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def process(self, element: tuple[int, Any], size: int) -> Outputs:
+        return [(None, (element[0], self._function(element[1])))]
+
+    def end(self) -> Outputs:
+        return []
+
+    def close(self) -> None: ...
+
+
+Map = Callable[[Callable[[T], R], Iterable[T]], Iterator[R]]
+
+
+@contextlib.contextmanager
+def worker_map(seconds: float) -> Iterator[Map]:
+    """A `map`, by as many worker processes as pay for so many seconds of computing, else by this one.
+
+    Of its items, those that are under way are in memory.
+    """
+    if (workers := workers_that_pay(usable_cores(), seconds)) == 1:
+        yield map
+        return
+    server = ForkServer((*COMMAND, FOR_MAPS))
+    try:
+        with Pool(server, workers) as pool:
+            yield pool.map
+    finally:
+        server.close()
 
 
 def _beat(connection: Connection, sending: threading.Lock) -> None:
@@ -183,7 +220,7 @@ def serve(address: str, pid: int) -> None:
             message = connection.recv_bytes()
             kind, size = message[:1], len(message)
             try:
-                content = pickle.loads(memoryview(message)[1:]) if size > 1 else None
+                content: Any = pickle.loads(memoryview(message)[1:]) if size > 1 else None
                 del message
                 outputs: Outputs = []
                 if kind == _BEGIN:

@@ -30,10 +30,10 @@ def site(host: int, pages: int = 30) -> dict:
 
 def start(directory: Path, web: Web, hosts: list[str], *more: str) -> subprocess.Popen:
     command = [*PROGRAM, "crawl", str(directory), "--delay", "0.02"]
-    command += ["--allow-address", "127.0.0.0/8", *more]
+    command += ["--allow-address", "127.0.0.0/8"]
     for host in hosts:
         command += ["--seed", web.url(host, "/1")]
-    return subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    return subprocess.Popen([*command, *more], stderr=subprocess.DEVNULL, start_new_session=True)
 
 
 def committed_visits(directory: Path) -> set[str]:

@@ -55,7 +55,7 @@ SPREAD: dict[str, Callable[[beam.Pipeline], beam.PCollection]] = {
     "a reshuffle": lambda p: p | beam.Create(range(6), reshuffle=False) | beam.Reshuffle(),
     "values": lambda p: p | beam.Create(range(6)),
     "a grouping": lambda p: pairs(p) | beam.GroupByKey(),
-    "a join": lambda p: {"one": pairs(p)} | beam.CoGroupByKey(),
+    "a join": lambda p: dict.fromkeys(("one", "a longer tag"), pairs(p)) | beam.CoGroupByKey(),
 }
 
 

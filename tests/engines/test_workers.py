@@ -13,9 +13,9 @@ import apache_beam as beam
 import pytest
 
 from beamtrawl.runners.engines.direct import DirectEngine
-from beamtrawl.runners.engines.fork_server import ForkServer
+from beamtrawl.runners.engines.fork_server import ForkServer, describe_end
 from beamtrawl.runners.engines.in_memory import InMemoryRunner
-from beamtrawl.runners.engines.pool import Pool, describe_end
+from beamtrawl.runners.engines.pool import Pool
 from beamtrawl.runners.terminal.errors import Failure
 from tests.support.command_line import PROGRAM
 from tests.support.crawls import rows
