@@ -57,8 +57,8 @@ def commands() -> str:
     lines = [
         "# Commands",
         "",
-        "The help of each command, as `beamtrawl COMMAND --help` prints it. This page is generated: "
-        "`python docs/reference.py`.",
+        "The help of each command, as `beamtrawl COMMAND --help` prints it, but for `--help` itself. "
+        "This page is generated: `python docs/reference.py`.",
         "",
         *_block(_help()),
     ]
@@ -130,7 +130,7 @@ def _help(*words: str) -> str:
 def _printed(parser: argparse.ArgumentParser, *words: str) -> str:
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
         parser.parse_args([*words, "--help"])
-    return out.getvalue()
+    return re.sub(r"\n +-h, --help .*(?:\n {20,}\S.*)*", "", out.getvalue()).replace("options:\n\n", "")  # all have it
 
 
 def _block(text: str) -> list[str]:
