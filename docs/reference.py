@@ -57,7 +57,7 @@ def commands() -> str:
     lines = [
         "# Commands",
         "",
-        "The help of each command, as `beamtrawl COMMAND --help` prints it, but for `--help` itself. "
+        "The help of each command, as `beamtrawl COMMAND --help` prints it, with a short usage. "
         "This page is generated: `python docs/reference.py`.",
         "",
         *_block(_help()),
@@ -128,9 +128,15 @@ def _help(*words: str) -> str:
 
 
 def _printed(parser: argparse.ArgumentParser, *words: str) -> str:
+    """The help of a command. Its usage names no options, which follow below it, and `--help` is left out."""
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
         parser.parse_args([*words, "--help"])
-    return re.sub(r"\n +-h, --help .*(?:\n {20,}\S.*)*", "", out.getvalue()).replace("options:\n\n", "")  # all have it
+    usage, _, rest = out.getvalue().partition("\n\n")
+    start = " ".join(["usage: beamtrawl", *words])
+    arguments = " ".join(usage.split()).removeprefix(start).replace(" [options]", "")
+    arguments = re.sub(r" \[-(?!- )(?:[^\[\]]|\[[^\]]*\])*\]", "", arguments)
+    rest = re.sub(r"\n +-h, --help .*(?:\n {20,}\S.*)*", "", rest).replace("options:\n\n", "")
+    return f"{start}{' [options]' if 'options:' in rest else ''}{arguments}\n\n{rest}"
 
 
 def _block(text: str) -> list[str]:
