@@ -136,6 +136,7 @@ def _printed(parser: argparse.ArgumentParser, *words: str) -> str:
     arguments = " ".join(usage.split()).removeprefix(start).replace(" [options]", "")
     arguments = re.sub(r" \[-(?!- )(?:[^\[\]]|\[[^\]]*\])*\]", "", arguments)
     rest = re.sub(r"\n +-h, --help .*(?:\n {20,}\S.*)*", "", rest).replace("options:\n\n", "")
+    rest = re.sub(r"positional arguments:\n(?: +\S+\n)+\n", "", rest)  # that the usage names
     return f"{start}{' [options]' if 'options:' in rest else ''}{arguments}\n\n{rest}"
 
 
