@@ -184,11 +184,8 @@ def _surroundings(root: Element) -> Iterator[Element]:
 
 
 def _is_call_out(aside: Element) -> bool:
-    """Whether an `aside` is a part of the text around it, such as a note: it is in it, and mostly not of links.
-
-    The sidebar of docutils is a note with a title.
-    """
-    if (_is_named(aside) and aside.select_one(".sidebar-title") is None) or aside.closest(_CONTENT) is None:
+    """Whether an `aside` is a part of the text around it, such as a note: it is in it, and mostly not of links."""
+    if _is_named(aside) or aside.closest(_CONTENT) is None:
         return False
     links = itertools.islice(aside.iter_elements("a"), _MAX_ASIDE_LINKS)
     return 2 * sum(len(link.text) for link in links) < len(aside.text)
@@ -272,7 +269,8 @@ def _around(cores: Iterable[Element]) -> Set[Node]:
 def _is_named(element: Element) -> bool:
     classes, identifier = element.attr("class"), element.attr("id")
     if classes and len(classes) <= _LONGEST_NAME and _is_surrounding(classes):
-        return True
+        first = next((child for child in element if isinstance(child, Element)), None)
+        return first is None or first.attr("class") != "sidebar-title" or first.tag != "p"  # a note of docutils
     if not identifier or len(identifier) > _LONGEST_NAME or not _is_surrounding(identifier):
         return False
     return element.tag != "section" and "section" not in (classes or "").split()  # that id repeats the heading
