@@ -68,7 +68,9 @@ def compare(window: Window, folder: Path, page: str, selector: str, tells: bool)
     in_a_row = "".join(words_in_order(found.text if found else ""))
     missing = Counter({word: count for word, count in missing.items() if len(word) < _JOINED or word not in in_a_row})
     lost = Counter(map(_heading, headings)) - Counter(map(_heading, found.headings))
-    print(f"{page}: {words(shown).total()} shown, {missing.total()} missing, {surplus.total()} surplus, headings: {lost}")
+    print(
+        f"{page}: {words(shown).total()} shown, {missing.total()} missing, {surplus.total()} surplus, headings: {lost}"
+    )
     if tells:
         print("   missing:", " ".join(missing.elements()))
         print("   surplus:", " ".join(surplus.elements()))

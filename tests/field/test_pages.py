@@ -52,7 +52,10 @@ PAGES = {
         ["Bolts", "Text"],
     ),
     "rustdoc: permalinks": ("<h2><a href='#bolts' class=anchor>§</a>Bolts</h2>", ["Bolts"]),
-    "permalinks of terms": ("<dl><dt>turn(angle)<a class=headerlink href='#x'>#</a><dd>Turns.</dl>", ["turn(angle)", "Turns."]),
+    "permalinks of terms": (
+        "<dl><dt>turn(angle)<a class=headerlink href='#x'>#</a><dd>Turns.</dl>",
+        ["turn(angle)", "Turns."],
+    ),
     "a heading that ends in #": ("<h2>C#</h2><p>C#", ["C#", "C#"]),
     "a heading that begins with §": ("<h2>§ 5 Bolts</h2>", ["§ 5 Bolts"]),
     "rustdoc: a block in a heading": (
