@@ -2,12 +2,12 @@
 
     PYTHONPATH=. python benchmarks/generators.py DIR SELECTOR [PAGE ...] [--words]
 
-Serves DIR, a built site, and opens its pages in headless Chromium, with scripts. What is shown of the first element that
-SELECTOR matches (`innerText`, once as the page is and once with `details` open and panels of tabs shown) is compared with
-`Page.text` of the same bytes, as bags of words. `missing` are words of the page as it is which the text lacks, `surplus`
-those of the text that the page with everything open lacks; boilerplate that the text has beside the element counts.
-Not compared: navigation, buttons, footers, and the second form of a formula. Words that `innerText` joins, because a style
-alone sets them apart, are found where the text has their parts in a row.
+Serves DIR, a built site, and opens its pages in headless Chromium, with scripts. What is shown of the first element
+that SELECTOR matches (`innerText`, once as the page is and once with `details` open and panels of tabs shown) is
+compared with `Page.text` of the same bytes, as bags of words. `missing` are words of the page as it is which the text
+lacks, `surplus` those of the text that the page with everything open lacks; what the text has from beside the element
+counts. Not compared: navigation, buttons, footers, and the second form of a formula. Words that `innerText` joins,
+because a style alone sets them apart, are found where the text has their parts in a row.
 Without PAGE: all pages of DIR.
 """
 

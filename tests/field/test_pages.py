@@ -1,7 +1,7 @@
 """What generators of sites write: the text beside what a browser shows, and what readers of manuals report.
 
-Right is `innerText` of headless Chromium 156 on pages of the generators named (benchmarks/generators.py), but for words
-that a style alone sets apart, which are words of their own here, and permalinks, which belong to no text.
+Right is `innerText` of headless Chromium 156 on pages of the generators named (benchmarks/generators.py), but for
+words that a style alone sets apart, which are words of their own here, and permalinks, which belong to no text.
 """
 
 from beamtrawl.transforms.parsing.html_page import parse_page

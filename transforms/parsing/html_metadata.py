@@ -45,7 +45,10 @@ _JSON_LD = "application/ld+json"
 _PUBLISHED_CLASSES = frozenset({"dt-published", "published", "entry-date"})  # of microformats, and WordPress
 _MAX_TIMES = 1_000  # time elements read per page
 # An article in an article is a comment on it (HTML, 4.3.2).
-_COMMENTS = "article article, #comments, .comments, .comment, .comment-list, .commentlist, .comment-body, [itemtype$='/Comment']"
+_COMMENTS = (
+    "article article, #comments, .comments, .comment, .comment-list, .commentlist, .comment-body"
+    ", [itemtype$='/Comment']"
+)
 
 
 class Meta(NamedTuple):

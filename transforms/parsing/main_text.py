@@ -137,7 +137,7 @@ def readings(root: Element, is_main: bool = False, ids: Ids | None = None) -> It
             twins.update(_twins(element))
         elif tag == "button":  # of tabs
             as_blocks.add(element)
-        elif tag == "span" and attr("class") == "classifier" or tag == "sup" and _is_reference(element):
+        elif (tag == "span" and attr("class") == "classifier") or (tag == "sup" and _is_reference(element)):
             element.insert_before(TextNode(" "))  # that a style puts there
     _mark(root, nosnippet)
     if not is_main:
