@@ -15,7 +15,8 @@ PAGES = {
         ["Apples", "Pears", "Green."],
     ),
     "javadoc: kinds of methods": (
-        "<div class=table-tabs role=tablist><button role=tab class=active-table-tab>All Methods</button><button role=tab>"
+        "<div class=table-tabs role=tablist><button role=tab class=active-table-tab>All Methods</button>"
+        "<button role=tab>"
         "Static Methods</button></div>",
         ["All Methods", "Static Methods"],
     ),
