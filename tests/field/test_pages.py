@@ -42,6 +42,10 @@ PAGES = {
         ["\t1 def f", "\t2 x"],
     ),
     "Hugo: numbers in lines": ("<pre><span class=ln>1</span><span class=cl>def f\n</span></pre>", ["\t1 def f"]),
+    "Hugo: numbers in lines by style": (
+        "<pre><span><span style='user-select:none;color:#777'>1</span><span>def f\n</span></span></pre>",
+        ["\t1 def f"],
+    ),
     "rouge: numbers in a cell": (
         "<table><tr><td class=gutter><pre class=lineno>1\n</pre><td><pre>def f\n</pre></table>",
         ["\t1", "\tdef f"],
