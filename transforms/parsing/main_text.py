@@ -59,7 +59,9 @@ BLOCKS = HEADINGS | frozenset(_BLOCK_NAMES.split())
 _BLOCK_TAGS = tuple(sorted(BLOCKS))
 _HEADING_TAGS = tuple(sorted(HEADINGS))
 
-_LINE_NUMBERS = ".linenos, .lineno, .linenumber, .ln, .line-number, [style*=user-select]"  # Pygments, Doxygen, Hugo, Prism
+_LINE_NUMBERS = (
+    ".linenos, .lineno, .linenumber, .ln, .line-number, [style*=user-select]"  # Pygments, Doxygen, Hugo, Prism
+)
 _PERMALINKS = frozenset("#¶§\u200b")  # at the end of a line, or the beginning of a heading
 
 CODE = "\t"
