@@ -243,6 +243,11 @@ def test_a_visit_is_compared_with_an_earlier_one(seconds, digest, counted):
     assert compared(before, visited("/a", digest=digest)) == counted
 
 
+def test_a_304_is_no_change():
+    before = known("/a", digest=b"a", last_status=200, last_fetched_at=NOW - timedelta(seconds=9))
+    assert compared(before, visited("/a", Outcome.NOT_MODIFIED)) == {"unchanged": 1, "unchanged_s": 9.0}
+
+
 def test_a_page_that_only_another_parser_reads_otherwise_has_not_changed():
     """Digests of HTML say by which reading of a page they are; others, of earlier crawls, end with any bytes."""
     now, later = of_html(b"b" * 16), of_html(b"c" * 16)
