@@ -24,7 +24,7 @@ class Noting(Silent):
             self._stop.stop()
 
     def busy(self, what: str) -> None:
-        self.done.append(what.split()[0])
+        self.done.append(what.split(maxsplit=1)[0])
 
 
 def test_after_ctrl_c_nothing_is_merged(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from beamtrawl.transforms.tables.schemas import VISITS
 from beamtrawl.transforms.tables.table_files import TableWriter
 from beamtrawl.transforms.urls.canonical import url_key
 from beamtrawl.transforms.urls.filters import UrlFilter
+from tests.support.tables import each_row
 
 A, B = "http://a.test", "http://b.test"
 SCOPE = Scope(check_external=True, depth=2, include=["/page"], exclude=["/private"], deny_hosts=["denied.test"])
@@ -60,7 +60,7 @@ TARGETS = {
 }
 
 
-@pytest.mark.parametrize(("row", "url"), TARGETS.values(), ids=TARGETS)
+@each_row(TARGETS)
 def test_what_a_page_links_on_other_hosts(row: dict[str, Any], url: str | None) -> None:
     assert [target["url"] for target in found(row)] == ([url] if url else [])
 

@@ -12,6 +12,7 @@ from beamtrawl.transforms.frontier.link_targets import merge_candidates
 from beamtrawl.transforms.tables.schemas import DOCUMENTS
 from beamtrawl.transforms.tables.table_files import conform
 from beamtrawl.transforms.urls.canonical import url_key
+from tests.support.tables import each_row
 
 # Stated here and not imported: a changed limit fails a test.
 DAMPING = 0.85
@@ -76,7 +77,7 @@ SCORES = {
 }
 
 
-@pytest.mark.parametrize(("pages", "scores"), SCORES.values(), ids=SCORES)
+@each_row(SCORES)
 def test_a_page_passes_its_score_on(pages, scores):
     found = {row["url"].removeprefix(HOME): row["score"] for row in candidates(*pages)}
     assert found == pytest.approx(scores)

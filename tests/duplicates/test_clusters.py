@@ -22,6 +22,7 @@ from beamtrawl.transforms.duplicates.clusters import (
 )
 from beamtrawl.transforms.duplicates.near_rows import mark_near_duplicates, near_key, near_rows
 from beamtrawl.transforms.urls.canonical import url_key
+from tests.support.tables import each_row
 
 NOW, SIMILARITY = 5, 0.75
 HOST = "http://a.test"
@@ -89,7 +90,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("documents", "known", "near"), CASES.values(), ids=CASES)
+@each_row(CASES)
 def test_the_first_document_represents(documents, known, near):
     assert verdicts(*documents, **known) == near
 

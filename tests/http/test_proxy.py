@@ -18,6 +18,7 @@ from beamtrawl.transforms.urls.canonical import canonicalize
 from tests.support.hostile_host import certificate
 from tests.support.raw import HTML, PAGE, Peer, Server, Talk, answer, answering, says, serve, silent, sized
 from tests.support.recorders import Connector, Resolver
+from tests.support.tables import each_row
 
 HEADERS = {"User-Agent": "Robot/1", "Accept-Encoding": "gzip"}
 SECRET = basic("me:pass:w@rd")
@@ -147,7 +148,7 @@ HOSTS = {
 }
 
 
-@pytest.mark.parametrize(("allowed", "public", "host", "asked"), HOSTS.values(), ids=HOSTS)
+@each_row(HOSTS)
 def test_a_proxy_is_no_way_around_the_check_of_addresses(
     transport: str, allowed: list[str], public: bool, host: str, asked: bool
 ) -> None:

@@ -47,7 +47,8 @@ def test_trouble_adds_up_and_any_other_answer_forgives_it(outcome):
 
 
 def test_a_failure_that_is_not_counted_is_one_of_those_so_far():
-    assert [after(HostState(failures=n), Outcome.TIMEOUT, 1.0, is_counted=False).failures for n in (0, 1, 2)] == [1, 1, 2]
+    states = [HostState(failures=failures) for failures in (0, 1, 2)]
+    assert [after(state, Outcome.TIMEOUT, 1.0, is_counted=False).failures for state in states] == [1, 1, 2]
 
 
 def test_a_quick_error_speeds_nothing_up_and_a_slow_one_slows_down():

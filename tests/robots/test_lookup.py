@@ -47,6 +47,15 @@ def test_a_robots_txt_of_an_archive_is_none_to_ask_by():
     assert not known.current and not known.expired
 
 
+def test_a_copy_of_a_clock_that_is_ahead_is_not_current():
+    def row(ahead: timedelta) -> RobotsRow:
+        times = {"fetched_at": NOW + ahead, "expires_at": NOW + timedelta(hours=2)}
+        return {"origin": "http://a.test", "round": 1, "verdict": "allow_all", "body": None} | times  # type: ignore[return-value]
+
+    aheads = (timedelta(minutes=-1), timedelta(minutes=1), timedelta(minutes=2))
+    assert [[*known_robots([row(ahead)], "me", NOW).current] for ahead in aheads] == [["http://a.test"]] * 2 + [[]]
+
+
 def test_a_copy_is_current_until_it_expires():
     robots = Robots(Verdict.ALLOW_ALL, expires_at=NOW)
     assert [robots.is_current(NOW + timedelta(seconds=n)) for n in (-1, 0)] == [True, False]

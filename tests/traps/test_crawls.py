@@ -139,6 +139,7 @@ def mirror(path: str) -> Page | None:
 MIRROR = Site(mirror, lambda path: None, 0)
 
 
+@pytest.mark.slow("whole crawls")
 def test_what_a_trap_holds_is_kept_and_let_go_when_the_operator_says_so(tmp_path: Path) -> None:
     with Web({"mirror.test": MIRROR}) as web:
         crawl(tmp_path, [web.url("mirror.test")], rounds=6)
@@ -161,6 +162,7 @@ def test_what_a_trap_holds_is_kept_and_let_go_when_the_operator_says_so(tmp_path
             assert len(frontier(tmp_path)) == len(waiting(tmp_path))
 
 
+@pytest.mark.slow("whole crawls")
 def test_without_detection_a_round_visits_all_that_is_due(tmp_path: Path) -> None:
     with Web({"mirror.test": MIRROR}) as web:
         crawl(tmp_path, [web.url("mirror.test")], rounds=3, traps__detect=False)
@@ -174,6 +176,7 @@ def test_a_site_that_is_all_alike_is_no_trap(crawled: Crawled) -> None:
     assert not {url for url in held(crawled.path) if url.startswith(crawled.web.url("alike.test"))}
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_sample_ignores_the_budgets_of_templates(tmp_path: Path) -> None:
     """Else an estimate would know the templates with large budgets only."""
     names = [f"/item/{number}" for number in range(100)]
