@@ -63,10 +63,14 @@ class Copy:
         self.root, self.packages, self._writes = folder / "checkout", folder / "packages", 0
         listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
-        for name in filter(None, names):
-            if (ROOT / name).is_file():
-                (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, self.root / name)
+        for path in (ROOT / name for name in names if name and (ROOT / name).is_file()):
+            compiled = path.parent.glob(
+                f"__pycache__/{path.stem}.*.pyc"
+            )  # as long as the time of the source is the same
+            for each in (path, *compiled):
+                copy = self.root / each.relative_to(ROOT)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(each, copy)
         package = self.packages / "beamtrawl"
         package.mkdir(parents=True)
         for target in (*(self.root / "beamtrawl").glob("*.py*"), *(self.root / name for name in FOLDERS)):
