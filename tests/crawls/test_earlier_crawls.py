@@ -32,7 +32,10 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("commit", COMMITS)
+OTHERS = [pytest.param(commit, marks=pytest.mark.slow("whole crawls")) for commit in [*COMMITS][1:-1]]
+
+
+@pytest.mark.parametrize("commit", [[*COMMITS][0], *OTHERS, [*COMMITS][-1]])
 def test_a_crawl_of_an_earlier_commit_is_read_continued_and_searched(stored: Path, commit: str) -> None:
     crawl, (version, fields) = stored / commit, COMMITS[commit]
     written = [json.loads(path.read_text()) for path in crawl.glob("manifests/*.json")]

@@ -105,7 +105,9 @@ class Copy:
 
 
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["apache_beam", "pyarrow.dataset", "lxml.html", "pytest"])  # all but the package
+_PRELOADED = ("apache_beam", "pyarrow.dataset", "lxml.html", "requests", "brotli", "pytest", "hypothesis.strategies")
+_FORKS.set_forkserver_preload([*_PRELOADED, "_hypothesis_pytestplugin", "xdist.plugin"])  # all but the package
+_WORDS = ("-x", "-q", "--short", "--assert=plain", "-p", "no:cacheprovider")
 
 
 def _run(root: Path, packages: Path, tests: list[str]) -> None:
@@ -120,7 +122,7 @@ def _run(root: Path, packages: Path, tests: list[str]) -> None:
     if not os.environ.get("MUT_DEBUG"):
         os.dup2(null, 1)
         os.dup2(null, 2)
-    sys.exit(int(pytest.main(["-x", "-q", "--short", "-p", "no:cacheprovider", *tests])))
+    sys.exit(int(pytest.main([*_WORDS, *tests])))
 
 
 def main(names: list[str]) -> int:

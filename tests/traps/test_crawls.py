@@ -73,6 +73,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         yield Crawled(path, web, sites, asked)
 
 
+@pytest.mark.slow("traps")
 @pytest.mark.parametrize("name", KINDS)
 def test_every_page_worth_reading_is_found_and_hardly_any_other_asked_for(crawled: Crawled, name: str) -> None:
     asked, site = crawled.asked[name], crawled.sites[name]
@@ -82,6 +83,7 @@ def test_every_page_worth_reading_is_found_and_hardly_any_other_asked_for(crawle
     assert len(asked) - len(useful) <= MOST
 
 
+@pytest.mark.slow("traps")
 @pytest.mark.parametrize("name", KINDS)
 def test_the_status_names_each_trap(crawled: Crawled, name: str) -> None:
     found = summarize(CrawlDir(str(crawled.path)), NOW)
@@ -99,6 +101,7 @@ def test_the_status_names_each_trap(crawled: Crawled, name: str) -> None:
     assert any(line.startswith(f"alarm: {host}") and "had anything new" in line for line in lines)
 
 
+@pytest.mark.slow("traps")
 def test_a_host_that_answers_anything_is_asked_twice_a_family(crawled: Crawled) -> None:
     origin = crawled.web.url("own-words.test", "")
     found = {url: row for url, row in states(crawled.path).items() if url.startswith(origin)}
@@ -108,6 +111,17 @@ def test_a_host_that_answers_anything_is_asked_twice_a_family(crawled: Crawled) 
     assert not {row["url"] for row in rows(crawled.path, "documents")} & set(probed)
     host = crawled.web.authority("own-words.test")
     assert "same" in {row["answer"] for row in rows(crawled.path, "trap_samples") if row["host"] == host}
+
+
+def test_the_pages_of_a_small_trap_are_found_and_the_rest_is_held(tmp_path: Path) -> None:
+    site = loop(2, 24)
+    with Web({"loop.test": site}) as web:
+        crawl(tmp_path, [web.url("loop.test")], rounds=6)
+        asked = [request.path for request in web.requests if request.path != "/robots.txt"]
+    useful = {site.useful(path) for path in asked} - {None}
+    assert len(useful) == site.count
+    assert len(asked) < 3 * site.count
+    assert {row["state"] for row in rows(tmp_path, "traps")} >= {"throttled", "trapped"}
 
 
 def waiting(path: Path) -> set[str]:
@@ -170,6 +184,7 @@ def test_without_detection_a_round_visits_all_that_is_due(tmp_path: Path) -> Non
     assert Counter(row["round"] for row in rows(tmp_path, "visits")) == {1: 1, 2: 12 + 5, 3: 24}
 
 
+@pytest.mark.slow("traps")
 def test_a_site_that_is_all_alike_is_no_trap(crawled: Crawled) -> None:
     """There is no telling its pages apart, and no end of small sites like this."""
     assert sorted(crawled.asked["alike.test"]) == sorted(ALIKE)
