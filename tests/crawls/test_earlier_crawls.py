@@ -32,10 +32,11 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-OTHERS = [pytest.param(commit, marks=pytest.mark.slow("whole crawls")) for commit in [*COMMITS][1:-1]]
+OLDEST, *OTHERS, NEWEST = COMMITS
+SLOW = [pytest.param(commit, marks=pytest.mark.slow("whole crawls")) for commit in OTHERS]
 
 
-@pytest.mark.parametrize("commit", [[*COMMITS][0], *OTHERS, [*COMMITS][-1]])
+@pytest.mark.parametrize("commit", [OLDEST, *SLOW, NEWEST])
 def test_a_crawl_of_an_earlier_commit_is_read_continued_and_searched(stored: Path, commit: str) -> None:
     crawl, (version, fields) = stored / commit, COMMITS[commit]
     written = [json.loads(path.read_text()) for path in crawl.glob("manifests/*.json")]
