@@ -1,18 +1,39 @@
 """What a fetch step reads of hosts that earlier rounds have met."""
 
+import dataclasses
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from beamtrawl.pipeline.fetch import known_rows
+from beamtrawl.pipeline.fetch import _sources, known_rows
+from beamtrawl.transforms.directory.pieces import Leftovers
 from beamtrawl.transforms.settings import Politeness
 from beamtrawl.transforms.tables.key_scan import Wanted
-from beamtrawl.transforms.tables.table_files import TableWriter
+from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
+from tests.support.graph import fetch_step
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
+
+
+@pytest.mark.parametrize(("scope", "resting"), [("host", []), ("address", [("resting", "hosts/a")])])
+def test_what_earlier_rounds_and_attempts_have_left_is_read(scope: str, resting: list[tuple[str, str]]) -> None:
+    files = [TableFile(table, f"{table}/left", 1, 1, {}) for table in ("robots", "visits", "host_turns")]
+    step, leftovers = fetch_step(), Leftovers(files, [], [])
+    context = dataclasses.replace(step.context, politeness=Politeness(scope=scope))
+    paths = {"robots": ["robots/a"], "hosts": ["hosts/a"], "traps": ["traps/a"]}
+    step = dataclasses.replace(step, context=context, leftovers=leftovers, **paths)
+    assert _sources(step) == [
+        ("states", leftovers),
+        ("robots", "robots/a"),
+        ("robots", "robots/left"),
+        ("hosts", "hosts/a"),
+        *resting,
+        ("traps", "traps/a"),
+        ("visited", "visits/left"),
+    ]
 
 
 def known(root: Path, kind: str, table: str, rows: list[dict[str, Any]], **changes: Any) -> dict[str, dict[str, Any]]:

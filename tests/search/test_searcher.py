@@ -124,6 +124,11 @@ def test_of_copies_on_several_sites_one_is_found_and_each_by_its_site(tmp_path):
     assert found == {"gull": ["http://a.test/"], "gull site:b.test": ["http://b.test/"]}
 
 
+def test_what_is_joined_by_operators_has_no_shorter_query():
+    queries = ("tide", "tide reef", "tide OR reef", "tide AND reef", "(tide reef) fog")
+    assert [len(shorter.shorter(query)) for query in queries] == [0, 2, 0, 0, 0]
+
+
 def test_the_newest_first(tmp_path):
     rows = [
         {"url": f"http://a.test/{number}", "text": "word " * number, "published_at": date}
