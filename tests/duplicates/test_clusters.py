@@ -134,6 +134,13 @@ def test_a_representative_represents_itself_and_is_alike(documents):
         assert alike >= SIMILARITY * minhash.SLOTS
 
 
+def test_documents_of_different_owners_are_never_compared():
+    urls = ["http://a.test/x", "http://www.a.test/y", "http://b.test/z", "http://a.test/~eve/x", "http://a.test/~bob/x"]
+    rows = [document("/") | {"url": url, "url_key": url_key(url)} for url in urls]
+    pairs = find_pairs(entries(table(*rows)), NOW, SIMILARITY).to_pylist()
+    assert [(pair["url"], pair["like_url"]) for pair in pairs] == [("http://www.a.test/y", "http://a.test/x")]
+
+
 def test_in_a_crowded_band_the_work_is_bounded():
     """Documents that share a band and little else: each is compared with the first few."""
     crowd = [document(f"/{n:04}", BASE[:5] + random.Random(n).randbytes(123)) for n in range(MOST_COMPARED + 40)]
