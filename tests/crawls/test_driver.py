@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from beamtrawl.pipeline.control import StopSignal
-from beamtrawl.transforms.directory.crawl_dir import Step
-from tests.support.crawls import Silent, crawl
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Step, frontier_files
+from beamtrawl.transforms.tables.table_files import round_of
+from tests.support.crawls import Silent, crawl, rows
 from tests.support.web import Web, html
 
 SITE = {"a.test": {"/": html("Home", "A page.", ["/1"]), "/1": html("One", "Another page.")}}
@@ -44,3 +45,13 @@ def test_revisits_are_planned_only_while_pages_are_left(tmp_path: Path) -> None:
     assert (first.reason, second.reason) == ("max_pages", "max_pages")
     assert before.done[:3] == ["looking", "looking", "fetch"]  # for pages to revisit, and for due URLs
     assert after.done == ["looking"]
+
+
+def test_a_round_writes_the_next_frontier_and_why_links_are_not_followed(tmp_path: Path) -> None:
+    with Web({"a.test": {"/": html("Home", "A page.", ["/1", "http://b.test/x", "http://b.test/y", "/z.zip"])}}) as web:
+        crawl(tmp_path, [web.url("a.test")], rounds=1)
+    rejected = {(row["host"], row["reason"]): row["count"] for row in rows(tmp_path, "rejections")}
+    assert {key: count for key, count in rejected.items() if key[0] == "b.test"} == {("b.test", "scope"): 2}
+    assert "extension" in {reason for _, reason in rejected}
+    (waiting,) = frontier_files(CrawlDir(str(tmp_path)).manifests())
+    assert (waiting.rows, round_of(waiting.path)) == (1, 2)
