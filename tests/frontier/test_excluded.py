@@ -20,7 +20,6 @@ from beamtrawl.transforms.settings import Documents, Scope, Settings, override, 
 from beamtrawl.transforms.tables.schemas import FRONTIER
 from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet
 from beamtrawl.transforms.urls.canonical import host, url_key
-from tests.support.tables import each_row
 
 SEEDS = ["http://a.test/", "http://a.test/calendar/seed"]
 
@@ -91,7 +90,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
 }
 
 
-@each_row(CASES)
+@pytest.mark.parametrize(("scope", "waiting", "expected"), CASES.values(), ids=CASES)
 def test_a_row_is_excluded_as_if_it_was_found_now(
     tmp_path: Path, scope: dict[str, Any], waiting: dict[str, Any], expected: bool
 ) -> None:
@@ -160,7 +159,7 @@ STEPS: dict[str, tuple[list[tuple[str, str]], bool]] = {
 }
 
 
-@each_row(STEPS)
+@pytest.mark.parametrize(("steps", "expected"), STEPS.values(), ids=STEPS)
 def test_nothing_is_judged_again_while_the_settings_are_the_same(
     tmp_path: Path, steps: list[tuple[str, str]], expected: bool
 ) -> None:

@@ -18,7 +18,6 @@ from beamtrawl.transforms.http.response_body import CUT
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Fetch
 from tests.support.raw import GZIP, HTML, PAGE, Peer, Talk, answer, chunked, dripping, says, serve, silent, sized
-from tests.support.tables import each_row
 
 LIMIT = 1000
 PATIENT = Fetch(total_timeout=30, max_body_bytes=LIMIT, allow_addresses=["127.0.0.0/8"])
@@ -202,7 +201,7 @@ ANSWERS: dict[str, tuple[bytes, int | None, str, bytes, bool]] = {
 }
 
 
-@each_row(ANSWERS)
+@pytest.mark.parametrize(("sent", "status", "end", "body", "truncated"), ANSWERS.values(), ids=ANSWERS)
 def test_what_an_answer_comes_to(
     client_of: Open, sent: bytes, status: int | None, end: str, body: bytes, truncated: bool
 ) -> None:

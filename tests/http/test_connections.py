@@ -22,7 +22,6 @@ from beamtrawl.transforms.http.request_headers import Identity, basic
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Fetch, Robot
 from tests.support.raw import GZIP, HTML, PAGE, Peer, Talk, answer, answering, chunked, says, serve, sized
-from tests.support.tables import each_row
 from tests.urls.test_dedup import PATHS_AND_QUERIES
 
 LOOPBACK = Fetch(total_timeout=30, max_body_bytes=1000, allow_addresses=["127.0.0.0/8"])
@@ -330,7 +329,7 @@ REFUSED = {
 }
 
 
-@each_row(REFUSED)
+@pytest.mark.parametrize(("allowed", "public", "host", "end"), REFUSED.values(), ids=REFUSED)
 def test_an_address_that_must_not_be_asked_is_not(
     client: Open, allowed: list[str], public: bool, host: str, end: Outcome
 ) -> None:

@@ -18,7 +18,6 @@ from beamtrawl.transforms.urls.canonical import canonicalize
 from tests.support.hostile_host import certificate
 from tests.support.raw import HTML, PAGE, Peer, Server, Talk, answer, answering, says, serve, silent, sized
 from tests.support.recorders import Connector, Resolver
-from tests.support.tables import each_row
 
 HEADERS = {"User-Agent": "Robot/1", "Accept-Encoding": "gzip"}
 SECRET = basic("me:pass:w@rd")
@@ -148,7 +147,7 @@ HOSTS = {
 }
 
 
-@each_row(HOSTS)
+@pytest.mark.parametrize(("allowed", "public", "host", "asked"), HOSTS.values(), ids=HOSTS)
 def test_a_proxy_is_no_way_around_the_check_of_addresses(
     transport: str, allowed: list[str], public: bool, host: str, asked: bool
 ) -> None:

@@ -72,7 +72,7 @@ COMMANDS = {
 }
 
 
-@each_row(COMMANDS)
+@pytest.mark.parametrize(("directory", "missing", "line"), COMMANDS.values(), ids=COMMANDS.keys())
 def test_one_line_says_what_is_missing(directory: str, missing: str, line: str) -> None:
     """No request leaves this machine: where the role of the machine is asked for, nothing listens."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STORAGE_"))}

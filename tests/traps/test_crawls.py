@@ -115,13 +115,16 @@ def test_a_host_that_answers_anything_is_asked_twice_a_family(crawled: Crawled) 
 
 def test_the_pages_of_a_small_trap_are_found_and_the_rest_is_held(tmp_path: Path) -> None:
     site = loop(2, 24)
-    with Web({"loop.test": site}) as web:
-        crawl(tmp_path, [web.url("loop.test")], rounds=6)
-        asked = [request.path for request in web.requests if request.path != "/robots.txt"]
+    with Web({"loop.test": site, "own-words.test": own_words(24)}) as web:
+        crawl(tmp_path, [web.url("loop.test"), web.url("own-words.test")], rounds=6)
+        asked = [r.path for r in web.requests if r.host == "loop.test" and r.path != "/robots.txt"]
+        hosts = {web.authority("loop.test"), web.authority("own-words.test")}
     useful = {site.useful(path) for path in asked} - {None}
     assert len(useful) == site.count
     assert len(asked) < 3 * site.count
     assert {row["state"] for row in rows(tmp_path, "traps")} >= {"throttled", "trapped"}
+    assert {row["host"] for row in rows(tmp_path, "trap_queues")} == hosts
+    assert "probed" in {row["state"] for row in states(tmp_path).values()}  # what cannot exist
 
 
 def waiting(path: Path) -> set[str]:

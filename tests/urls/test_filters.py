@@ -127,7 +127,7 @@ EXTERNAL_TARGETS = {
     "denied": ({"deny_hosts": ["b.org"]}, "http://b.org/", "deny_host"),
     "excluded": ({"exclude": ["private"]}, "http://b.org/private", "exclude"),
     "not included": ({"include": ["docs"]}, "http://b.org/", None),
-    "another port": ({}, "http://b.org:8080/", "port"),
+    "another port": ({}, "http://b.org:9999/", "port"),
     "too long": ({"max_url_length": 9}, "http://b.org/", "too_long"),
     "of any shape": ({}, "http://b.org/a/a/a/a", None),
 }
