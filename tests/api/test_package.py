@@ -41,6 +41,7 @@ def test_a_name_that_needs_nothing_imports_nothing() -> None:
     assert run("from beamtrawl import BeamtrawlError, SettingsError, Outcome, PluginError")[1] == set()
 
 
+@pytest.mark.slow("processes")
 def test_reading_does_not_import_beam(finished: beamtrawl.Report) -> None:
     program = "import beamtrawl\nc = beamtrawl.open(sys.argv[1]); len(c.urls); c.search('nets'); c.sql('SELECT 1')"
     assert "apache_beam" not in run(program + "; c.status()", finished.directory)[1]

@@ -250,6 +250,7 @@ def test_no_command_passes_on_to_a_pipe_what_a_terminal_acts_on(crawled: tuple[P
     assert_safe(in_this_process(*words_of(name, *crawled), code=FAIL.get(name, 0)))
 
 
+@pytest.mark.slow("processes")
 @pytest.mark.parametrize(("to_pipe", "to_terminal"), [("search", "no option"), ("sql error", "search")])
 def test_the_streams_of_the_program_are_such(crawled: tuple[Path, str], to_pipe: str, to_terminal: str) -> None:
     """The output of one of the commands, and the errors of the other."""

@@ -116,6 +116,7 @@ def test_updates_may_be_the_largest_part() -> None:
     assert estimate(Plan(1_000, 100, 1.0), RATES).bound == "update"
 
 
+@pytest.mark.slow("whole crawls")
 def test_like_a_crawl_and_against_it(tmp_path: Path) -> None:
     """The estimate of a crawl from its own rates is what it was."""
     crawl = tmp_path / "crawl"

@@ -176,6 +176,7 @@ def ways(page: str, linked_by: str, depth: int) -> dict[str, dict[str, Page]]:
     return {page: by | site} if page == linked_by else {page: site, linked_by: by}
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_page_that_is_nearer_than_known_is_visited_again_for_its_links(tmp_path: Path) -> None:
     sites: dict[str, dict[str, Page]] = {}
     seeds: list[str] = []

@@ -44,6 +44,7 @@ def test_no_good_page_waits_for_failing_ones(tmp_path: Path, bad: list[str], tri
     assert {row["state"] for row in found.values()} == {"fetched", "due"}  # nothing is given up
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_crawl_ends_with_failing_templates(tmp_path: Path) -> None:
     """They are tried until the host has failed as often in a row as a dead one, and then given up."""
     site: dict[str, Page] = {"/": html("Home", links=[f"/broken/{n}" for n in range(20)])}

@@ -3,7 +3,7 @@
     python -m tests.support.mutations [NAME …]
 
 Without names, all of tests/mutations/*.toml. Prints `killed` or `SURVIVED` for each; exit code 1 if any survives.
-Before that, the tests must pass without a fault.
+Before that, the tests must pass without a fault. Tests marked `slow` are left out, as in the short run of check.py.
 """
 
 import multiprocessing
@@ -119,9 +119,8 @@ def _run(root: Path, packages: Path, tests: list[str]) -> None:
         del sys.modules[name]
     sys.dont_write_bytecode = False
     null = os.open(os.devnull, os.O_WRONLY)
-    if not os.environ.get("MUT_DEBUG"):
-        os.dup2(null, 1)
-        os.dup2(null, 2)
+    for stream in (1, 2):
+        os.dup2(null, stream)
     sys.exit(int(pytest.main([*_WORDS, *tests])))
 
 
