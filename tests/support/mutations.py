@@ -64,10 +64,8 @@ class Copy:
         listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
         for path in (ROOT / name for name in names if name and (ROOT / name).is_file()):
-            compiled = path.parent.glob(
-                f"__pycache__/{path.stem}.*.pyc"
-            )  # as long as the time of the source is the same
-            for each in (path, *compiled):
+            # What is compiled counts in the copy too: the source there has the same time.
+            for each in (path, *path.parent.glob(f"__pycache__/{path.stem}.*.pyc")):
                 copy = self.root / each.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(each, copy)
@@ -76,11 +74,11 @@ class Copy:
         for target in (*(self.root / "beamtrawl").glob("*.py*"), *(self.root / name for name in FOLDERS)):
             (package / target.name).symlink_to(target)
 
-    def exit_code(self, tests: list[str]) -> int:
-        """That of pytest, up to the first failure; 1 if it takes too long."""
+    def exit_code(self, tests: list[str], most_s: float | None = LONGEST_S) -> int:
+        """That of pytest, up to the first failure; 1 if it takes longer."""
         process = _FORKS.Process(target=_run, args=(self.root, self.packages, tests))
         process.start()
-        process.join(LONGEST_S)
+        process.join(most_s)
         if process.exitcode is None:
             process.kill()
             process.join()
@@ -135,7 +133,7 @@ def main(names: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(PROCESSES) as pool:
         copies: queue.SimpleQueue[Copy] = queue.SimpleQueue()
         first = Copy(Path(folder) / "0")
-        if first.exit_code(sorted({test for each in mutations for test in each.tests})):
+        if first.exit_code(sorted({test for each in mutations for test in each.tests}), None):
             print("the tests fail without a mutation", file=sys.stderr)
             return 1
         for number in range(1, PROCESSES):
