@@ -202,6 +202,7 @@ class TwoWorkers(DirectEngine):
         return 2
 
 
+@pytest.mark.slow("whole crawls")
 def test_worker_processes_give_the_same_tables(tmp_path: Path) -> None:
     """So does Beam's runner in one process, which the options of Beam are for. Each goes on from one first round."""
     beams = DirectEngine(1, ["--direct_num_workers=1"])
