@@ -196,6 +196,7 @@ def merge_all(path: Path, engine: Engine) -> list[str]:
     return [step.step for step in steps if step]
 
 
+@pytest.mark.slow("whole crawls")
 def test_worker_processes_give_the_same_tables(tmp_path: Path) -> None:
     """So does Beam's runner. Each goes on from one first round."""
     engines = {"in memory": InProcess(), "Beam": StockEngine([], []), "workers": DirectEngine(2, is_exact=True)}
