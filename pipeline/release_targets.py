@@ -1,4 +1,4 @@
-"""Passes the first own link to a redirect on to its target, which an earlier round has seen: nothing is requested twice.
+"""Passes the first own link to a redirect on to a target that an earlier round has seen: nothing is requested twice.
 
 The target is in another partition than the redirect, so the update step that finds the link cannot change its state.
 """

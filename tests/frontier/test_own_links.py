@@ -190,7 +190,7 @@ def test_a_page_that_is_nearer_than_known_is_visited_again_for_its_links(tmp_pat
             assert ("/leaf" in found[host]) is (depth == 1), host
 
 
-# A site that lists its pages late: another site has linked an old address first, and the end of a chain of two redirects.
+# A site that links its old addresses late: another site has linked them first.
 RENAMED: dict[str, Page] = {
     **{f"/{n}": html(f"Step {n}", text(f"step{n}"), [f"/{n + 1}"]) for n in range(1, 4)},
     "/": html("Home", text("home"), ["/1"]),
