@@ -156,7 +156,8 @@ def listen(app: Any, what: str, host: str, port: int, proxy: str | None = None, 
     try:
         server = create_server(app, host, port, ServerLimits(), proxy, prefix)
     except (OSError, ValueError, OverflowError) as error:
-        raise Failure(f"cannot listen at {host}:{port}: {error}; choose another --port") from error
+        option = "--port" if isinstance(error, OSError) else "--host"
+        raise Failure(f"cannot listen at {host}:{port}: {error}; choose another {option}") from error
     host = f"[{host}]" if ":" in host else host
     port = getattr(server, "effective_port", port)  # a name with several addresses has no single one
     print(f"{what} http://{host}:{port}{prefix}/ (Ctrl-C ends it)", flush=True)

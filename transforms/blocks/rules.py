@@ -122,7 +122,7 @@ def _part(part: str) -> str:
     return re.escape(part)
 
 
-_PATTERN = re.compile(r"(?!\w+:/)[^\s/]+(?:/\S*)?", re.ASCII)
+_PATTERN = re.compile(r"(?!\w+:/)[^\s/\0-\x1f\x7f]+(?:/[^\s\0-\x1f\x7f]*)?", re.ASCII)
 _PORT = re.compile(r":[0-9]+$")
 _CLASS = re.compile(r"\[!?[^\]]+\]")
 _IPV6 = re.compile(r"\[[0-9a-f]*:[0-9a-f:.]*\]")

@@ -51,7 +51,9 @@ def _header_text(text: str, pattern: str, wanted: str) -> str | None:
 
 
 def regular_expression(text: str) -> str | None:
-    """A regular expression of Python's module re."""
+    """A regular expression of Python's module re; an empty one, which every text has, is a mistake."""
+    if not text:
+        return "must not be empty, because it would match everything"
     return _error_of(re.compile, text)
 
 
