@@ -142,6 +142,7 @@ def run(arguments: argparse.Namespace) -> None:
             origins=origins,
             query_log=query_log,
             watch=LivePage(single) if arguments.watch and single else None,
+            opens=True,
         )
         roots = crawls.root if isinstance(crawls, CrawlDir) else ", ".join(crawl.root for crawl in crawls.values())
         proxy, prefix = arguments.trust_proxy, arguments.prefix
