@@ -72,9 +72,9 @@ def create_app(
     results, a comparison of `/changes` that takes longer than `changes_timeout_s` is an error; postings take at most
     `cache_bytes` of memory; pages of `origins` (`embedding.as_origin`) may embed the search box and use the API;
     `query_log` is given each query; `watch` returns the page of `/watch`. If
-    it `opens`, the index is opened now, and read ahead (NoIndexError); else by the first request. Errors are one sentence, as a page or,
-    for programs, as `{"error": …}`: 4xx for a request that the client must change, 503 while there is no index, 500
-    for failures, whose reason is in the log.
+    it `opens`, the index is opened now, and read ahead (NoIndexError); else by the first request. Errors are one
+    sentence, as a page or, for programs, as `{"error": …}`: 4xx for a request that the client must change, 503 while
+    there is no index, 500 for failures, whose reason is in the log.
     """
     app = flask.Flask(__name__)
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = _STATIC_MAX_AGE_S
