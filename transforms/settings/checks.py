@@ -51,10 +51,13 @@ def _header_text(text: str, pattern: str, wanted: str) -> str | None:
 
 
 def regular_expression(text: str) -> str | None:
-    """A regular expression of Python's module re; an empty one, which every text has, is a mistake."""
-    if not text:
-        return "must not be empty, because it would match everything"
+    """A regular expression of Python's module re."""
     return _error_of(re.compile, text)
+
+
+def url_expression(text: str) -> str | None:
+    """A regular expression of URLs; an empty one, which every URL has, is a mistake."""
+    return regular_expression(text) if text else "must not be empty, because it would match everything"
 
 
 def address_range(text: str) -> str | None:
