@@ -6,6 +6,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import apache_beam as beam
@@ -139,7 +140,7 @@ class DirectEngine:
         processes = LocalWorkers(self._server or self._start(self._command))
         try:
             with processes:
-                _run(build, Runner(processes.environment), options)
+                processes.run(partial(_run, build, Runner(processes.environment), options))
         except Exception as error:
             self._server = None
             self._close()

@@ -14,11 +14,12 @@ import os
 import select
 import signal
 import sys
-import threading
 import traceback
 import warnings
 from collections.abc import Iterator
 from typing import Any, TextIO
+
+import grpc
 
 from ..process.background import INTERRUPTS
 from ..process.cache_folder import cache_folder
@@ -104,10 +105,11 @@ def _work(environment: dict[str, str], harness: Any) -> None:
         os.dup2(2, 1)  # the server's stdout is for its answers only
         os.environ.update(environment)
         end_with_parent()
-        threading.excepthook = _end_without_memory
         with on_failed_thread(_end):
             harness([])
         code = 0
+    except grpc.FutureTimeoutError:
+        print("the main process does not answer: raise the limit of open files (ulimit -n)", file=sys.stderr)
     except BaseException:  # also SystemExit: the server must not run on in this process
         traceback.print_exc()
     finally:
@@ -120,13 +122,6 @@ def _end(reason: str) -> None:
     sys.stderr.write(f"{reason}\n")
     sys.stderr.flush()
     os._exit(1)
-
-
-def _end_without_memory(failed: threading.ExceptHookArgs) -> None:
-    """End a worker one of whose threads has found no memory: nothing would do the work of that thread."""
-    if issubclass(failed.exc_type, MemoryError):
-        _end("no memory is left: raise its limit (ulimit -v), or take fewer workers")
-    threading.__excepthook__(failed)
 
 
 class _WithoutTracebacks:

@@ -8,8 +8,9 @@ seconds, and a worker that is not needed any more is killed if it does not end.
 import contextlib
 import signal
 import threading
+import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any
@@ -26,6 +27,7 @@ from apache_beam.runners.portability.local_job_service import BeamFnLoggingServi
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 from google.protobuf import json_format, text_format
 
+from ..process.background import Background
 from ..process.failed_threads import on_failed_thread
 from .fork_server import ForkServer
 
@@ -39,16 +41,20 @@ Beam's harness waits forever for its log to close if the connection of the log b
 class LocalWorkers:
     """The worker processes of one pipeline, which runs inside `with`. All end with the block."""
 
-    def __init__(self, server: ForkServer, ask_every: float = 10.0, most_unanswered: int = 30) -> None:
+    def __init__(
+        self, server: ForkServer, ask_every: float = 10.0, most_unanswered: int = 30, fail_seconds: float = 20.0
+    ) -> None:
         """Ask each worker every so many seconds whether it is there; one that has left so many unanswered has failed.
 
-        Counted are requests, not seconds: a machine that was asleep has asked none.
+        Counted are requests, not seconds: a machine that was asleep has asked none. The pipeline has `fail_seconds` to
+        end then, of which Beam takes five to close its server.
         """
         self.server = server
-        self._ask_every, self._most_unanswered = ask_every, most_unanswered
+        self._ask_every, self._most_unanswered, self._fail_seconds = ask_every, most_unanswered, fail_seconds
         self._closing = threading.Event()
         self._failing = on_failed_thread(lambda reason: self.fail(f"in the main process, {reason}"))
         self.failure: str | None = None  # why the first dead worker died, in one line
+        self._failed_at = 0.0
         self._workers: list[_Worker] = []
         self._lock = threading.Lock()
         self._name = uuid.uuid4().hex
@@ -91,10 +97,24 @@ class LocalWorkers:
         if failure:
             worker.fail(failure)
 
+    def run(self, work: Callable[[], None]) -> None:
+        """Run the pipeline in a thread, which is left alone if it does not end though a worker has failed.
+
+        A thread of gRPC's server that could not start another has ended, and Beam waits for that server for ever.
+        """
+        background = Background(work)
+        background.wait(self._give_up)
+        background.result()
+
+    def _give_up(self) -> None:
+        if self.failure and time.monotonic() > self._failed_at + self._fail_seconds:
+            raise RuntimeError(self.failure)
+
     def fail(self, reason: str) -> None:
         """End all workers: one of them has died, so the pipeline fails."""
         with self._lock:
-            self.failure = self.failure or reason
+            if not self.failure:
+                self.failure, self._failed_at = reason, time.monotonic()
             workers = list(self._workers)
         for worker in workers:
             worker.fail(self.failure)

@@ -17,6 +17,7 @@ from beamtrawl.runners.engines.bundles import Runner
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.engines.fork_server import ForkServer
 from beamtrawl.runners.engines.local_workers import LocalWorkers, describe_end
+from beamtrawl.runners.process.failed_threads import NO_MEMORY, on_failed_thread
 from beamtrawl.runners.terminal.errors import Failure
 from tests.support.command_line import PROGRAM
 from tests.support.crawls import rows
@@ -199,6 +200,47 @@ def test_a_worker_that_says_no_more_ends_the_step() -> None:
         stopping(pipeline)
     assert workers.failure == "a worker process has told nothing for 10 s and was ended; the same command goes on"
     server.close()
+
+
+def test_a_pipeline_that_does_not_end_after_a_failure_is_left_alone() -> None:
+    """As Beam waits for ever for a server of gRPC whose thread has ended."""
+    server = ForkServer([sys.executable, "-c", ""])
+    workers = LocalWorkers(server, fail_seconds=0.1)
+
+    def work() -> None:
+        workers.fail("so it is")
+        threading.Event().wait()
+
+    with workers, pytest.raises(RuntimeError, match="so it is"):
+        workers.run(work)
+    server.close()
+
+
+def test_a_thread_without_memory_is_said() -> None:
+    said: list[str] = []
+
+    def work() -> None:
+        raise MemoryError
+
+    with on_failed_thread(said.append):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert said == [NO_MEMORY]
+
+
+@pytest.mark.slow("kills")
+@pytest.mark.parametrize("limit", ["as=819200000", "as=921600000", "nofile=20"])
+def test_a_crawl_below_its_limits_ends_with_one_line(limit: str, tmp_path: Path) -> None:
+    """Of address space and open files: driver and workers waited for each other for ever."""
+    sites = {f"host{number}.test": {"/": html("Quay", "Nets.", ["/a"])} for number in range(6)}
+    with Web(sites) as web:
+        words = ["crawl", str(tmp_path / "crawl"), "--workers", "2", "--delay", "0", "--allow-address", "127.0.0.0/8"]
+        words += [word for host in sites for word in ("--seed", web.url(host))]
+        command = ["prlimit", f"--{limit}", *PROGRAM, *words]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert ran.returncode == 1, ran.stderr
+    assert ran.stderr.splitlines()[-1].startswith("beamtrawl: ")
 
 
 def test_a_thread_that_cannot_start_is_said_wherever_it_was_to_start() -> None:
