@@ -41,7 +41,7 @@ def test_a_listing_that_breaks_off_is_asked_for_again(store: Store) -> None:
 
 
 def test_files_of_a_store_that_fails_often(store: Store) -> None:
-    """Written (in parts, too), read, renamed, listed and deleted, with a third of all requests failing; conditions hold."""
+    """Written (in parts, too), read, renamed, listed and deleted, with a third of requests failing; conditions hold."""
     store.faults.share = 0.33
     data = bytes(range(256)) * 80_000  # an upload in parts
     for number in range(4):
