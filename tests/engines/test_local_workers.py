@@ -209,7 +209,7 @@ def test_a_pipeline_that_does_not_end_after_a_failure_is_left_alone() -> None:
 
     def work() -> None:
         workers.fail("so it is")
-        threading.Event().wait()
+        threading.Event().wait(60)
 
     with workers, pytest.raises(RuntimeError, match="so it is"):
         workers.run(work)
