@@ -10,6 +10,7 @@ from beamtrawl.transforms.traps.judge import Counts, judge
 from beamtrawl.transforms.traps.template_rows import Kind, new_row
 from tests.frontier.test_own_links import ESSAYS, ITEMS, listed, text
 from tests.frontier.test_selection import due
+from tests.support.tables import each_row
 from tests.support.trap_rounds import crawl_rounds
 from tests.support.trap_sites import Site
 from tests.support.web import Page, html
@@ -85,7 +86,7 @@ JUDGED = {
 }
 
 
-@pytest.mark.parametrize(("counts", "state"), JUDGED.values(), ids=JUDGED)
+@each_row(JUDGED)
 def test_a_dead_link_of_another_site_counts_as_a_page_without_news(counts: Counts, state: str) -> None:
     row = judge(new_row("a.test", ("/a", Kind.FOREIGN)), counts, None, (), 2)
     assert row["state"] == state

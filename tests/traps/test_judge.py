@@ -19,6 +19,7 @@ from beamtrawl.transforms.traps.template_rows import Kind, State, new_row, resul
 from beamtrawl.transforms.urls import templates
 from tests.support.committed import commit_rows
 from tests.support.scheduled_rounds import due
+from tests.support.tables import each_row
 
 PLAIN = ("/a/*", Kind.PLAIN)
 
@@ -54,7 +55,7 @@ def after(
     return row
 
 
-@pytest.mark.parametrize(("rounds", "kind", "state", "budget"), JUDGED.values(), ids=JUDGED)
+@each_row(JUDGED)
 def test_judgement(rounds: list, kind: Kind, state: str, budget: int) -> None:
     row = after(rounds, kind)
     assert (row["state"], row["budget"]) == (state, budget)
@@ -69,7 +70,7 @@ FAILURES = {
 }
 
 
-@pytest.mark.parametrize(("failed", "kind", "state"), FAILURES.values(), ids=FAILURES)
+@each_row(FAILURES)
 def test_what_only_fails_is_sampled(failed: int, kind: Kind, state: str) -> None:
     row = new_row("a.test", ("/a/*", kind))
     assert judge(row, Counts(failed=failed), None, [], 1)["state"] == state
@@ -154,7 +155,7 @@ DRAINS_AFTER_MANY = {
 }
 
 
-@pytest.mark.parametrize(("waiting", "fresh", "budget"), DRAINS_AFTER_MANY.values(), ids=DRAINS_AFTER_MANY)
+@each_row(DRAINS_AFTER_MANY)
 def test_what_has_given_many_pages_is_drained_as_fast(waiting: int, fresh: int, budget: int) -> None:
     row = after([(400, 0, 0)], Kind.SERIES) | {"waiting": 100}
     if not fresh:
@@ -202,7 +203,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize(("url", "referrer", "without_news", "kind"), KINDS.values(), ids=KINDS)
+@each_row(KINDS)
 def test_ways_to_a_url(url: str, referrer: str, without_news: bool, kind: Kind) -> None:
     origin = "" if referrer.startswith("http") else "http://a.test"
     shape = shape_of(f"http://a.test{url}", origin + referrer)
@@ -243,7 +244,7 @@ VOUCHED = {
 }
 
 
-@pytest.mark.parametrize(("plain", "rounds", "budget"), VOUCHED.values(), ids=VOUCHED)
+@each_row(VOUCHED)
 def test_plain_pages_with_news_speak_for_the_series_of_their_template(plain: tuple, rounds: list, budget: int) -> None:
     rows = [visited("/a/*", 1, *plain), *([after(rounds, Kind.SERIES)] if rounds else [])]
     links = [(f"/a/{letter}{other}", "/a/x") for letter in "bcdefghij" for other in "bcdefghij"]

@@ -7,6 +7,7 @@ from beamtrawl.transforms.traps.discovery import Known, kind_of, shape_of
 from beamtrawl.transforms.traps.judge import Counts, judge
 from beamtrawl.transforms.traps.names import group_templates, pattern_of
 from beamtrawl.transforms.traps.template_rows import Kind, new_row
+from tests.support.tables import each_row
 
 # templates of a host: the names of its traps
 NAMES = {
@@ -26,7 +27,7 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize(("templates", "names"), NAMES.values(), ids=NAMES)
+@each_row(NAMES)
 def test_templates_of_one_trap_have_one_name(templates: list[str], names: set[tuple[str, ...]]) -> None:
     assert set(group_templates(templates).values()) == names
 
@@ -58,7 +59,7 @@ REDIRECTS = {
 }
 
 
-@pytest.mark.parametrize(("came", "state", "budget"), REDIRECTS.values(), ids=REDIRECTS)
+@each_row(REDIRECTS)
 def test_redirects_are_judged_by_where_they_lead(came: tuple[int, int, int, int], state: str, budget: int) -> None:
     pages, redirected, chained, reached = came
     counts = Counts(pages, pages, pages, pages, redirected=redirected, chained=chained, reached=reached)
