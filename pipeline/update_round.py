@@ -21,6 +21,7 @@ from . import update
 from .attempt import Attempt, Engine, Fitted, OneMachine
 from .control import Observer
 from .release_held import release_reopened_urls
+from .release_targets import release_targets
 
 _SECONDS = 0.006  # of computing per page, roughly (benchmarks/README.md)
 
@@ -130,3 +131,4 @@ def update_round(
     )
     observer.step_committed(manifest)
     release_reopened_urls(crawl, settings.traps, datetime.now(UTC))
+    release_targets(crawl, datetime.now(UTC))

@@ -31,6 +31,7 @@ from ..compaction.compact_all import compact_all
 from ..compaction.damage import Damage
 from ..control import Observer, StopSignal
 from ..release_held import release_reopened_urls, with_released
+from ..release_targets import release_targets
 from ..update_round import update_round
 from . import read_files, scan_files
 from .parts import File, Slice, captures_of, choose_captures, parts_of, write_plans
@@ -90,6 +91,7 @@ def import_archives(
     settings = with_released(crawl, settings)
     _finish_update(crawl, settings, engine, observer)
     release_reopened_urls(crawl, settings.traps, datetime.now(UTC))
+    release_targets(crawl, datetime.now(UTC))
     follows = _was_followed(crawl.manifests()) if job.follows is None else job.follows
     name = _name_of(job, settings_digest(settings), SCAN.names, tuple(read_blocks(crawl)), follows)
     scans = [f"attempts/import-{name}-scan-{number:06d}.parquet" for number in range(len(job.sources))]

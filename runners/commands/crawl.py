@@ -150,7 +150,9 @@ def _settings(directory: CrawlDir, arguments: argparse.Namespace) -> Settings:
     """The settings of a crawl with those that the command line sets; a flag of its own precedes --set. Usage if bad."""
     stored = stored_settings(directory)
     flags = {key: getattr(arguments, flag) for flag, key in session.SETTINGS.items()}
-    if sample := arguments.sample:
+    if (sample := arguments.sample) is not None:
+        if not sample:
+            raise Usage("--sample 0: must be at least 1")
         for flag in ("rounds", "max_pages"):
             if getattr(arguments, flag) is not None:
                 name = f"--{flag.replace('_', '-')}"

@@ -185,6 +185,11 @@ class Answers:
     def _near(self, word: str) -> list[str]:
         return self._dictionary.near(word) if self._corpus.documents else []
 
+    def warm(self) -> None:
+        """Read the words of the index: else the first rare or misspelled word of a query waits for them."""
+        if self._corpus.documents:
+            self._dictionary.near("")
+
     @functools.cached_property
     def _dictionary(self) -> Dictionary:
         return Dictionary(segment.term_frequencies() for segment in self._corpus.segments)

@@ -51,6 +51,7 @@ VISITED = {
     "a redirect after two": (REDIRECT | {"redirects": 2}, {}, False),
     "a redirect after ten, found after ten": (REDIRECT | {"redirects": 10}, {"redirects": 10}, False),
     "a redirect of others, by its own site": (REDIRECT | FOREIGN, {}, True),
+    "a redirect of others to a known target, by its own site": (REDIRECT | FOREIGN | {"redirect_to": "/q"}, {}, False),
     "a page of others, by its own site": (PAGE | FOREIGN, {"depth": 4}, False),
     "a sitemap of others, by its own site": (PAGE | FOREIGN | {"kind": "sitemap"}, {"depth": 4}, True),
     "trapped, by a page with news": ({"state": "trapped"}, TOLD, True),

@@ -191,3 +191,24 @@ def test_a_page_that_is_nearer_than_known_is_visited_again_for_its_links(tmp_pat
         for host in (f"{name}.test", f"{name}-page.test"):
             assert (host, found[host]["/page"]) == (host, times)
             assert ("/leaf" in found[host]) is (depth == 1), host
+
+
+# A site that links its old addresses late: another site has linked them first.
+RENAMED: dict[str, Page] = {
+    **{f"/{n}": html(f"Step {n}", text(f"step{n}"), [f"/{n + 1}"]) for n in range(1, 4)},
+    "/": html("Home", text("home"), ["/1"]),
+    "/4": html("Step 4", text("step4"), ["/old", "/older"]),
+    "/old": redirect("/new"),
+    "/older": redirect("/chained"),
+    "/chained": redirect("/newest"),
+    "/new": html("New", text("new"), ["/leaf"]),
+    "/newest": html("Newest", text("newest")),
+    "/leaf": html("Leaf", text("leaf")),
+}
+
+
+def test_a_redirect_that_another_site_linked_first_is_requested_once(tmp_path: Path) -> None:
+    with Web({"a.test": RENAMED, "b.test": linking("a.test", ["/old", "/older"])}) as web:
+        crawl(tmp_path, [web.url("a.test"), web.url("b.test")])
+        found = Counter(asked(web, "a.test"))
+    assert found == Counter(dict.fromkeys(RENAMED, 1))

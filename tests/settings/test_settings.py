@@ -31,7 +31,7 @@ from beamtrawl.transforms.settings import (
 from tests.support.tables import each_row
 
 TEXTS = st.lists(st.text(st.characters(codec="utf-8"), max_size=20), max_size=3)
-PATTERNS = TEXTS.map(lambda texts: [re.escape(text) for text in texts])
+PATTERNS = TEXTS.map(lambda texts: [re.escape(text) for text in texts if text])
 COUNTS = st.integers(1, 10**12)
 SECONDS = st.floats(0, 1e9)
 POSITIVE_SECONDS = st.floats(0, 1e9, exclude_min=True)

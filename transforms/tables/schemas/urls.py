@@ -40,6 +40,7 @@ URLS = pa.schema(
         ("fade_s", pa.float64()),  # seconds from the last visit to the next of a page that is gone; null: not gone
         ("redirects", pa.int32()),  # consecutive redirects that led here, the fewest
         ("foreign", pa.bool_()),  # only other sites link to it; null: unknown
+        ("redirect_to", pa.string()),  # where its last visit led, if its state is redirected; null: unknown
     ]
 )
 
