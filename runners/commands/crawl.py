@@ -10,6 +10,7 @@ from ...pipeline.control import StopSignal
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import SETTINGS_FILE, stored_settings
 from ...transforms.directory.waiting import count_waiting
+from ...transforms.http.request_headers import never_sent
 from ...transforms.outcomes import BeamtrawlError
 from ...transforms.plugins import PluginError
 from ...transforms.settings import Settings, SettingsError, assignment, override, renamed
@@ -18,7 +19,7 @@ from ..crawling.console import Console, open_outputs, run_interruptibly
 from ..crawling.identity import with_identity
 from ..engines.choose import RUNNERS, engine, fork_early, notice, submission
 from ..state.crawl_traps import release_hint
-from ..state.failures import seed_trouble
+from ..state.failures import origins, seed_trouble
 from ..terminal.errors import Usage, one_line
 from ..terminal.numbers import at_least_0, count
 
@@ -127,6 +128,13 @@ def run(arguments: argparse.Namespace) -> int:
         trouble = seed_trouble(directory)
         for line in trouble.lines:
             console.warn(line)
+        if bound := never_sent(settings.fetch, ()):
+            bound = never_sent(settings.fetch, [f"{origin}/" for origin in origins(directory)])
+        if bound:
+            console.warn(
+                f"this crawl has sent no request to {', '.join(bound)}, to which credentials or headers are bound in"
+                " fetch; HOST is https on port 443, others are http://HOST and HOST:PORT"
+            )
         console.ended(end, count_waiting(directory), release_hint(directory) if end.held else "")
     except Exception as error:
         console.failed(str(error) if isinstance(error, BeamtrawlError) else one_line(error))

@@ -14,7 +14,6 @@ import os
 import select
 import signal
 import sys
-import threading
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -109,7 +108,6 @@ def _work(environment: dict[str, str]) -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)  # the server's stdout is for its answers only
         end_with_parent()
-        threading.excepthook = _end_without_memory
         with on_failed_thread(_end):
             serve(environment[ADDRESS], os.getpid())
         code = 0
@@ -125,13 +123,6 @@ def _end(reason: str) -> None:
     sys.stderr.write(f"{reason}\n")
     sys.stderr.flush()
     os._exit(1)
-
-
-def _end_without_memory(failed: threading.ExceptHookArgs) -> None:
-    """End a worker one of whose threads has found no memory: nothing would do the work of that thread."""
-    if issubclass(failed.exc_type, MemoryError):
-        _end("no memory is left: raise its limit (ulimit -v), or take fewer workers")
-    threading.__excepthook__(failed)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
+from ..process.failed_threads import NO_MEMORY, NO_THREAD
+
 COMMAND = (sys.executable, "-P", "-m", "beamtrawl.runners.engines.direct_worker")
 """Starts the server. `-P`: Python files of the current folder are not importable, whatever their names."""
 
@@ -180,7 +182,7 @@ class ForkServer:
         with self._process.stderr as stderr:
             for line in stderr:
                 self.lines.append(line)
-                if self._is_ready:
+                if self._is_ready and line.strip() not in (NO_THREAD, NO_MEMORY):  # which the driver says
                     sys.stderr.write(line)
 
 

@@ -93,7 +93,7 @@ class Successor:
         if lock.exists():
             lock.write_text(json.dumps(json.loads(lock.read_text()) | {"beat": 0}))
         crawl = CrawlDir(str(self._path))
-        self._lock = Lock(crawl)
+        self._lock = Lock(crawl, stale=0.1)
         self._claimed = self._lock.__enter__()
         writer = TableWriter(crawl.root, "urls", 0)
         writer.write_rows([{"url": "http://b.test/", "url_key": bytes(16), "round": 0}])

@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from tests.support.web import Web, html, plain
 pytestmark = pytest.mark.slow("kills")
 
 KILLS = 10
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def site(host: int, pages: int = 30) -> dict:
@@ -131,3 +133,20 @@ def test_an_interrupt_ends_a_crawl_politely(
         asked = [(r.host, r.path) for r in web.requests if r.path != "/robots.txt"]
         assert len(asked) == len(set(asked))
         assert len(rows(tmp_path / "crawl", "documents")) == 4 * 29
+
+
+COMMANDS = {
+    "on a disk": ["--commands", "crawl", "again", "warc", "links", "import"],
+    "on S3, which fails often": ["--store", "S3", "--fail", "0.05", "--commands", "crawl"],
+    "on Google Cloud Storage, which fails often": ["--store", "GCS", "--fail", "0.05", "--commands", "crawl"],
+    "while another takes over": ["--stop", "70", "--commands", "crawl"],
+}
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_commands_that_were_killed_have_done_what_others_have(words: list[str]) -> None:
+    """Tables, exports and checks, with two workers; the benchmark draws more instants and larger webs."""
+    pytest.importorskip("moto")
+    command = [sys.executable, str(ROOT / "benchmarks" / "killed.py"), "--hosts", "2", "--pages", "6", "--kills", "1"]
+    ran = subprocess.run([*command, *words], cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -16,6 +16,7 @@ from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.engines.fork_server import ForkServer, describe_end
 from beamtrawl.runners.engines.in_memory import InMemoryRunner
 from beamtrawl.runners.engines.pool import Pool
+from beamtrawl.runners.process.failed_threads import NO_MEMORY, on_failed_thread
 from beamtrawl.runners.terminal.errors import Failure
 from tests.support.command_line import PROGRAM
 from tests.support.crawls import rows
@@ -197,6 +198,33 @@ def test_a_worker_that_says_no_more_ends_the_step() -> None:
     ):
         stopping(pipeline)
     server.close()
+
+
+def test_a_thread_without_memory_is_said() -> None:
+    said: list[str] = []
+
+    def work() -> None:
+        raise MemoryError
+
+    with on_failed_thread(said.append):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert said == [NO_MEMORY]
+
+
+@pytest.mark.slow("kills")
+@pytest.mark.parametrize("limit", ["as=819200000", "as=921600000", "nofile=20"])
+def test_a_crawl_below_its_limits_ends_with_one_line(limit: str, tmp_path: Path) -> None:
+    """Of address space and open files: driver and workers waited for each other for ever."""
+    sites = {f"host{number}.test": {"/": html("Quay", "Nets.", ["/a"])} for number in range(6)}
+    with Web(sites) as web:
+        words = ["crawl", str(tmp_path / "crawl"), "--workers", "2", "--delay", "0", "--allow-address", "127.0.0.0/8"]
+        words += [word for host in sites for word in ("--seed", web.url(host))]
+        command = ["prlimit", f"--{limit}", *PROGRAM, *words]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert ran.returncode == 1, ran.stderr
+    assert ran.stderr.splitlines()[-1].startswith("beamtrawl: ")
 
 
 def test_a_thread_that_cannot_start_is_said_wherever_it_was_to_start() -> None:

@@ -72,7 +72,7 @@ def test_one_of_several_takes_a_lock(crawl: CrawlDir, before: object) -> None:
     taken = []
 
     def take() -> None:
-        lock = Lock(crawl)
+        lock = Lock(crawl, stale=1.0)
         lock.__enter__()
         taken.append(lock)
 
@@ -138,7 +138,7 @@ class PausedCrawl(CrawlDir):
 def test_an_owner_that_is_paused_after_the_check_of_its_claim_commits_no_step_twice(crawl: CrawlDir) -> None:
     def take_over() -> None:
         crawl.write_text(LOCK, json.dumps((read_owner(crawl.root, LOCK) or {}) | {"beat": time.time() - 120}))
-        with Lock(crawl) as successor:
+        with Lock(crawl, stale=0.1) as successor:
             successor.commit(manifest())
 
     first = Lock(crawl)
