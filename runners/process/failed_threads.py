@@ -9,6 +9,22 @@ NO_THREAD = (
     " workers"
 )
 NO_MEMORY = "no memory is left: raise its limit (ulimit -v), or take fewer workers"
+_NO_FILES = "no further file can be opened: raise the limit of open files (ulimit -n)"
+_SIGNS = {
+    "can't start new thread": NO_THREAD,
+    "MemoryError": NO_MEMORY,
+    "failed to map segment": NO_MEMORY,
+    "[Errno 24]": _NO_FILES,
+}
+
+
+def limit_reached(line: str) -> str | None:
+    """Return what to say of an error that comes from a limit of this process, by its type and message.
+
+    >>> limit_reached("RuntimeError: can't start new thread") == NO_THREAD, limit_reached("ValueError: x")
+    (True, None)
+    """
+    return next((said for sign, said in _SIGNS.items() if sign in line), None)
 
 
 @contextlib.contextmanager
