@@ -51,7 +51,7 @@ def line(name: str, share: int) -> tuple[bool, str]:
         useless.append(len(paths) - len(new))
         seen |= new
     first = sum(useless[:ROUNDS])
-    good = len(seen) == wanted and first <= MOST and not crawled.waiting
+    good = len(seen) == wanted and first <= MOST and not crawled.waiting and (not later or later <= 3)
     mark = "" if good else "!"
     counts = ", ".join(map(str, useless))
     took = time.process_time() - started
@@ -71,7 +71,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sites", nargs="+", choices=every, default=every, metavar="NAME")
     parser.add_argument("--share", type=int, default=3, help="divides the size of honest sites (default: %(default)s)")
+    parser.add_argument("--half", type=int)
     arguments = parser.parse_args()
+    if arguments.half is not None:
+        arguments.sites = every[arguments.half :: 2]
     print("| site | useful | useless in 7 rounds | useless by round | rounds after a walk | end | time |\n|-|-|-|-|-|-|-|")
     results = []
     for name in arguments.sites:

@@ -97,7 +97,7 @@ class Budgets:
         budget = int((new_row("", name) if row is None or row["budget"] is None else row)["budget"])
         if row is None or row["state"] == State.OPEN:
             return max(budget, vouched_pages(name, self._known.rows))
-        if not self._may_drain:
+        if True:
             return budget
         of_host = Queue(self._waiting[name[1] == Kind.FOREIGN], 0)
         own = None if is_shared(name[0]) else Queue(self._own_waiting[name], 0)

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..tables.schemas import Row
-from .draining import DRAINED, Queue, drains, is_useful
-from .template_rows import ENOUGH, FIRST, OFTEN, SOURCE, WINDOW, Kind, State, is_sure, requests_of, results
+from .draining import DRAINED, Queue, drains, is_useful, shrinks
+from . import promise
+from .template_rows import ENOUGH, FIRST, GROWTH, OFTEN, SOURCE, WINDOW, Kind, State, is_sure, requests_of, results
 
 ALL_FAIL, ALL_REFUSED, ALL_CHAINED = 64, 16, 16
 """Number of requests without a page, of refused types, and of redirects after two others of the same template, before
@@ -48,14 +49,12 @@ def capped(row: Row, budget: int) -> int:
 
 def judge(
     row: Row, counts: Counts, queue: Queue | None, samples: Iterable[str], round_: int, own: Queue | None = None,
-    requested: int = 0,
+    requested: int = 0, prior: float = 0.5,
 ) -> Row:  # fmt: skip
     """The row after a round, of which `requested` URLs of the host were new.
 
     `queue` is the host's queue before the round, `own` that of the template, if known.
     """
-    recent = counts.pages + (counts.failed if row["kind"] == Kind.FOREIGN else 0)
-    kept = min(1.0, max(0, WINDOW - recent) / max(1, row["recent_pages"]))
     after = row | {name: row[name] + count for name, count in counts._asdict().items()}
     after |= {
         "round": round_,
@@ -65,49 +64,28 @@ def judge(
         "requested": requested,
         "samples": list(samples)[:_SAMPLES] or row["samples"],
     }
-    after["recent_pages"] = row["recent_pages"] * kept + recent
-    after["recent_fresh"] = row["recent_fresh"] * kept + counts.fresh
-    is_draining = drains(row, after, queue, own, results(after))
-    good = counts.fresh + counts.reached * (row["redirected"] == requests_of(row))
-    if row["state"] == State.OPEN:
-        state, budget = _of_open(after, counts)
-    elif good and (row["state"] == State.TRAPPED or good >= OFTEN * (recent + counts.redirected)):
-        state, budget = State.OPEN, max(_REOPENED, _GROWTH * good)
-        after |= {"recent_pages": float(recent), "recent_fresh": float(counts.fresh)}  # it is judged anew
-    elif good:  # a throttled template remains so, because only the queues of such templates are counted
-        state, budget = State.THROTTLED, max(_REOPENED, _GROWTH * good)
-    elif is_draining:
-        state, budget = State.THROTTLED, row["budget"]
-    else:
-        state, budget = State(row["state"]), max(_SAMPLED if is_useful(after) else 1, row["budget"] // 2)
-    if is_draining:
-        budget = max(budget, DRAINED, _GROWTH * counts.pages, after["different"] // _LIKE_BEFORE)
-    if state != State.OPEN:
+    useful = counts.different if is_finite(row, queue, own) else counts.fresh
+    reached, resolved = counts.reached, max(0, row["chained"] - counts.reached)
+    good, bad = promise.remember(
+        row["recent_fresh"], row["recent_pages"] - row["recent_fresh"],
+        useful + reached, counts.pages - useful + counts.failed + resolved,
+    )
+    after |= {"recent_fresh": good, "recent_pages": good + bad, "chained": counts.redirected}
+    kind = Kind(row["kind"])
+    share = promise.promise(good, bad, prior)
+    budget = promise.budget(share, bad, requests_of(after) - after["chained"], useful + reached, FIRST[kind], GROWTH[kind])
+    state = State.OPEN
+    if share <= promise.CLOSED:
+        state = State.TRAPPED if row["state"] == State.TRAPPED and not useful + reached else State.THROTTLED
         budget = capped(row, budget)
     since = row["since"] if state == row["state"] and row["since"] else round_
     return after | {"state": state, "budget": budget, "since": since}
 
 
-def _of_open(row: Row, counts: Counts) -> tuple[State, int]:
-    """(state, budget) of a template that was open, from its row after a round with these results."""
-    if row["kind"] == Kind.TYPE:
-        if row["pages"]:
-            return State.OPEN, max(FIRST[Kind.TYPE], _GROWTH * requests_of(row))
-        return (State.THROTTLED, 1) if row["failed"] >= ALL_REFUSED else (State.OPEN, ALL_REFUSED)
-    share = row["recent_fresh"] / row["recent_pages"] if row["recent_pages"] >= ENOUGH else 1.0
-    is_dead = not row["pages"] and not row["reached"] and (row["failed"] >= ALL_FAIL or row["chained"] >= ALL_CHAINED)
-    resolved = row["redirected"] - counts.redirected  # the round after a redirect shows where it leads
-    leads_on = row["redirected"] < requests_of(row) or row["reached"] > _LED_ON * resolved
-    if share <= _SELDOM or is_dead or (resolved >= ALL_CHAINED and not leads_on):
-        return State.THROTTLED, _SAMPLED
-    fast = _SLOWER if row["kind"] == Kind.SERIES else _GROWTH
-    growth = _CAUTIOUS if share < OFTEN else fast * _SURE if is_sure(row) else fast
-    first, requests = FIRST[Kind(row["kind"])], requests_of(row)
-    leads_nowhere = row["redirected"] == requests and not row["reached"]
-    if leads_nowhere and resolved >= ENOUGH:
-        return State.OPEN, _REOPENED
-    is_barren = leads_nowhere or not (row["pages"] or row["redirected"])
-    return State.OPEN, first if requests < ENOUGH or is_barren else max(first, growth * requests)
+def is_finite(row: Row, queue: Queue | None, own: Queue | None) -> bool:
+    """Whether fewer URLs wait than before, of the host by half of its requests: at most as many are still to be found."""
+    by_host = shrinks(row["waiting"], queue, row["requested"] / 2)
+    return by_host and (own is None or shrinks(row["template_waiting"], own))
 
 
 def of_source(row: Row, template_: Row | None) -> Row:
@@ -124,14 +102,15 @@ def of_source(row: Row, template_: Row | None) -> Row:
     return row | {"budget": min(row["budget"], _SAMPLED if is_unresolved else _OF_SOURCE)}
 
 
-def end(row: Row, is_idle: bool, round_: int) -> Row:
+def end(row: Row, is_idle: bool, round_: int, prior: float = 0.5) -> Row:
     """The row of a template that is not open, given whether its host has nothing else to visit (`is_idle`).
 
     On an idle host, a throttled template that was sampled for two rounds and does not shrink becomes trapped.
     """
     if row["state"] == State.TRAPPED:
         return row | {"budget": 0, "round": round_} if is_idle and row["budget"] else row
-    is_sampled = row["since"] + 1 < round_ and row["budget"] < capped(row, DRAINED) and not is_useful(row)
+    good = row["recent_fresh"]
+    is_sampled = promise.promise(good, row["recent_pages"] - good, prior) <= promise.ENDED
     if not is_idle or not is_sampled:
         return row
     return row | {"state": State.TRAPPED, "since": round_, "round": round_, "budget": 0}

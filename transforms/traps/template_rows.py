@@ -49,6 +49,8 @@ class Kind(StrEnum):
 FIRST = {Kind.PLAIN: 64, Kind.SERIES: 16, Kind.WITHOUT_NEWS: 16, Kind.VARIANT: 8, Kind.TYPE: 64, Kind.FOREIGN: 64}
 """Pages per round until a template is judged."""
 
+GROWTH = {kind: 16 if kind in (Kind.PLAIN, Kind.FOREIGN) else 8 for kind in Kind}
+
 
 class State(StrEnum):
     """How a template is treated."""

@@ -10,7 +10,7 @@ from ..tables.schemas import Row
 from ..tables.sitemap_terms import PROBE
 from ..urls.canonical import url_key
 from ..urls.templates import family
-from . import judge, soft_404
+from . import judge, promise, soft_404
 from .allow_list import AllowList
 from .discovery import Known, UrlShape, from_elsewhere, kind_of, names_of, shape_of, source_name, type_name
 from .draining import Queue
@@ -155,10 +155,9 @@ class _Tally:
         """Add the result of a request; one that is not counted changes only `is_idle` and the redirects."""
         is_redirect, is_inside = request["outcome"] == Outcome.REDIRECTED, shape.referrer == shape.template
         if shape.referrer and request["redirects"]:
-            is_chained = is_redirect and is_inside and request["redirects"] >= _CHAIN
             is_reached = came.fresh or (is_redirect and not is_inside)
             redirects = self._redirects.setdefault(shape.referrer, Counter())
-            redirects.update(chained=is_chained, reached=bool(is_reached))
+            redirects.update(reached=bool(is_reached))
         names = names_of(shape, kind, self._known)
         if request["outcome"] == Outcome.UNWANTED_TYPE and shape.extension:
             names = list(dict.fromkeys([*names, type_name(shape)]))
@@ -188,6 +187,8 @@ class _Tally:
             if is_closed or max(self._useless[name], total.redirected) >= ENOUGH:
                 counts[name] = total
         for name in {*self._known, *counts}:
+            if name in self._known and self._known[name]["chained"]:
+                counts.setdefault(name, Counts())
             if found := self._redirects.get(template_part(name[0])):
                 counts[name] = counts.get(name, Counts())._replace(**found)
         return counts
@@ -207,16 +208,25 @@ def _judged(
             round_,
             queues.get(name),
             requested,
+            prior_of(name, known),
         )
         for name, came in sorted(counts.items())
     }
+
+
+def prior_of(name: Name, known: Mapping[Name, Row]) -> float:
+    """What the new templates of the host promise."""
+    row = known.get(("*", name[1]))
+    if row is None or name[0] == "*":
+        return 0.5
+    return min(0.5, promise.promise(row["recent_fresh"], row["recent_pages"] - row["recent_fresh"]))
 
 
 def _ended(known: Mapping[Name, Row], is_idle: bool, has_counts: bool, round_: int) -> dict[Name, Row]:
     """The rows of throttled and trapped templates that change at the end of a round."""
     held = ((name, row) for name, row in known.items() if row["state"] != State.OPEN)
     ends = is_idle or not has_counts
-    rows = ((name, row, judge.end(row, is_idle, round_) if ends else judge.wake(row, round_)) for name, row in held)
+    rows = ((name, row, judge.end(row, is_idle, round_, prior_of(name, known)) if ends else judge.wake(row, round_)) for name, row in held)
     return {name: after for name, row, after in rows if after != row}
 
 
