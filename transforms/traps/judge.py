@@ -1,31 +1,14 @@
-"""Judges URL templates by the content of their pages: whether they are sampled or held, and their budget of pages.
+"""The row of a template after a round: what its results promise, and how many of its URLs the next round may visit."""
 
-All functions depend only on rows of table traps. docs/trap-judgement.md states the rules.
-"""
-
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ..tables.schemas import Row
-from .draining import DRAINED, Queue, drains, is_useful, shrinks
 from . import promise
-from .template_rows import ENOUGH, FIRST, GROWTH, OFTEN, SOURCE, WINDOW, Kind, State, is_sure, requests_of, results
+from .template_rows import ANY, FIRST, GROWTH, SOURCE, Kind, Name, State, requests_of, template_part
 
-ALL_FAIL, ALL_REFUSED, ALL_CHAINED = 64, 16, 16
-"""Number of requests without a page, of refused types, and of redirects after two others of the same template, before
-a template or a file extension is throttled."""
-
-SPARED = 32
-"""One in this many URLs of a held template is not held while its host has other pages to visit."""
-
-_GROWTH, _SLOWER, _CAUTIOUS = 8, 4, 2  # growth of the budget: with frequent news, the same in a series, with some news
-_SURE = 2  # factor of the growth of a template that is surely no trap
-_SAMPLED, _REOPENED = 8, 16  # pages per round: newly throttled, and reopened
-_MOST_FOREIGN = 48  # pages per round of a throttled template of kind foreign
-_SELDOM = 1 / 4  # share of recent pages with news, up to which an open template is throttled
-_LIKE_BEFORE = 2  # while a template drains, its budget is at least its different pages so far by this
-_LED_ON = 1 / 8  # share of redirects without which a template of redirects is throttled
-_OF_SOURCE = 2  # pages per round by the links of a page, of which nothing was useful
+_MOST_FOREIGN = 48  # pages per round of a closed template of kind foreign
+_OF_SOURCE = 2  # least pages per round by the links of a page to an open template
 _SAMPLES = 3
 
 
@@ -38,92 +21,98 @@ class Counts(NamedTuple):
     different: int = 0  # pages that are not copies
     failed: int = 0  # no page: an error, a refused type
     redirected: int = 0
-    chained: int = 0  # redirects after two others, all of them of the template
     reached: int = 0  # pages that count, and other templates, to which its redirects led
 
 
-def capped(row: Row, budget: int) -> int:
-    """The budget of a template that is not open: other sites' links never get many pages of such a template."""
-    return min(budget, _MOST_FOREIGN) if row["kind"] == Kind.FOREIGN else budget
+class Queue(NamedTuple):
+    """The URLs of a host, or of a template, after a round."""
+
+    waiting: int  # in the frontier
+    held: int  # moved to state trapped by the round
+
+
+class Queues(NamedTuple):
+    """What waited before a round."""
+
+    of_host: Queue | None = None
+    own: Queue | None = None  # of the template
+    requested: int = 0  # URLs of the host that the round requested
+
+
+def promised(row: Row | None, known: Mapping[Name, Row]) -> float:
+    """What the URLs of a row promise: links of a page start from what their template does, this from new templates."""
+    if row is None:
+        return promise.PRIOR
+    good = row["recent_fresh"]
+    return promise.promise(good, row["recent_pages"] - good, prior_of((row["template"], row["kind"]), known))
+
+
+def prior_of(name: Name, known: Mapping[Name, Row]) -> float:
+    if name[0] == ANY:
+        return promise.PRIOR
+    above = template_part(name[0]) if SOURCE in name[0] else ANY
+    return min(promise.PRIOR, promised(known.get((above, name[1])), known))
 
 
 def judge(
-    row: Row, counts: Counts, queue: Queue | None, samples: Iterable[str], round_: int, own: Queue | None = None,
-    requested: int = 0, prior: float = 0.5,
-) -> Row:  # fmt: skip
-    """The row after a round, of which `requested` URLs of the host were new.
+    row: Row, counts: Counts, samples: Iterable[str], round_: int, queues: Queues, known: Mapping[Name, Row]
+) -> Row:
+    """The row after a round, given all rows of the host.
 
-    `queue` is the host's queue before the round, `own` that of the template, if known.
+    A redirect is no result until the next round shows where it leads.
     """
     after = row | {name: row[name] + count for name, count in counts._asdict().items()}
-    after |= {
-        "round": round_,
-        "first": row["first"] or round_,
-        "waiting": queue.waiting if queue else None,
-        "template_waiting": own.waiting if own else None,
-        "requested": requested,
-        "samples": list(samples)[:_SAMPLES] or row["samples"],
-    }
-    useful = counts.different if is_finite(row, queue, own) else counts.fresh
-    reached, resolved = counts.reached, max(0, row["chained"] - counts.reached)
-    good, bad = promise.remember(
-        row["recent_fresh"], row["recent_pages"] - row["recent_fresh"],
-        useful + reached, counts.pages - useful + counts.failed + resolved,
-    )
-    after |= {"recent_fresh": good, "recent_pages": good + bad, "chained": counts.redirected}
-    kind = Kind(row["kind"])
-    share = promise.promise(good, bad, prior)
-    budget = promise.budget(share, bad, requests_of(after) - after["chained"], useful + reached, FIRST[kind], GROWTH[kind])
-    state = State.OPEN
+    useful = counts.reached + (counts.different if is_finite(row, queues) else counts.fresh)
+    useless = counts.pages + counts.failed + max(counts.reached, row["unresolved"]) - useful
+    good, bad = promise.remember(row["recent_fresh"], row["recent_pages"] - row["recent_fresh"], useful, useless)
+    after |= {"recent_fresh": good, "recent_pages": good + bad, "unresolved": counts.redirected, "round": round_}
+    after |= {"first": row["first"] or round_, "samples": list(samples)[:_SAMPLES] or row["samples"]}
+    after |= {"waiting": queues.of_host and queues.of_host.waiting, "requested": queues.requested}
+    after |= {"template_waiting": queues.own and queues.own.waiting}
+    kind, share = Kind(row["kind"]), promised(after, known)
+    state, is_source = State.OPEN, SOURCE in row["template"]
     if share <= promise.CLOSED:
-        state = State.TRAPPED if row["state"] == State.TRAPPED and not useful + reached else State.THROTTLED
-        budget = capped(row, budget)
+        state = State.TRAPPED if row["state"] == State.TRAPPED and not useful else State.THROTTLED
+    budget = promise.budget(share, bad, requests_of(after), useful, FIRST[kind], GROWTH[kind])
+    if is_source and not good:
+        above = known.get((template_part(row["template"]), kind))
+        budget = 0 if above and above["state"] != State.OPEN else min(budget, _OF_SOURCE)
+    if kind is Kind.FOREIGN and state != State.OPEN:
+        budget = min(budget, _MOST_FOREIGN)
     since = row["since"] if state == row["state"] and row["since"] else round_
     return after | {"state": state, "budget": budget, "since": since}
 
 
-def is_finite(row: Row, queue: Queue | None, own: Queue | None) -> bool:
-    """Whether fewer URLs wait than before, of the host by half of its requests: at most as many are still to be found."""
-    by_host = shrinks(row["waiting"], queue, row["requested"] / 2)
-    return by_host and (own is None or shrinks(row["template_waiting"], own))
+def is_finite(row: Row, queues: Queues) -> bool:
+    """Whether a queue is known to become shorter: then pages that are different are worth as much as news.
 
-
-def of_source(row: Row, template_: Row | None) -> Row:
-    """The row of a page's links to a template after a round: it is sampled until one of them is useful.
-
-    If nothing of a first sample is, while the template is not open, the others wait for the template.
+    So are fewer of its URLs waiting than a round before, and of its host by half of the requests of that round: where a
+    page leads to less than half a new URL on average, at most as many as wait are still to be found.
     """
-    if row["fresh"] or row["reached"]:
-        return row
-    is_closed = template_ is not None and template_["state"] != State.OPEN
-    if is_closed and row["state"] == State.OPEN:
-        return row | {"state": State.TRAPPED, "since": row["round"], "budget": 0}
-    is_unresolved = row["redirected"] == requests_of(row)  # the next round shows where they led
-    return row | {"budget": min(row["budget"], _SAMPLED if is_unresolved else _OF_SOURCE)}
+    by_host = _shrinks(row["waiting"], queues.of_host, row["requested"] / 2)
+    return by_host and (queues.own is None or _shrinks(row["template_waiting"], queues.own, 1))
 
 
-def end(row: Row, is_idle: bool, round_: int, prior: float = 0.5) -> Row:
-    """The row of a template that is not open, given whether its host has nothing else to visit (`is_idle`).
-
-    On an idle host, a throttled template that was sampled for two rounds and does not shrink becomes trapped.
-    """
-    if row["state"] == State.TRAPPED:
-        return row | {"budget": 0, "round": round_} if is_idle and row["budget"] else row
-    good = row["recent_fresh"]
-    is_sampled = promise.promise(good, row["recent_pages"] - good, prior) <= promise.ENDED
-    if not is_idle or not is_sampled:
-        return row
-    return row | {"state": State.TRAPPED, "since": round_, "round": round_, "budget": 0}
+def _shrinks(before: int | None, queue: Queue | None, least: float) -> bool:
+    return before is not None and queue is not None and sum(queue) <= before - max(1, least)
 
 
-def wake(row: Row, round_: int) -> Row:
-    """The row of a trapped template on a host that has other pages to visit again: the template is sampled."""
-    is_small = SOURCE in row["template"] and requests_of(row) < ENOUGH
-    if row["state"] != State.TRAPPED or row["budget"] or is_small:
-        return row
-    return row | {"budget": 1, "round": round_}
+def end(row: Row, is_idle: bool, round_: int, known: Mapping[Name, Row]) -> Row:
+    """The row of a template that is not open, given whether its host has nothing else to visit (`is_idle`)."""
+    state = row["state"]
+    if not is_idle:
+        state = State.THROTTLED
+    elif promised(row, known) <= promise.ENDED:
+        state = State.TRAPPED
+    return row if state == row["state"] else row | {"state": state, "since": round_, "round": round_}
 
 
 def is_exempt(depth: int, kind: str | None, digest: bytes | None) -> bool:
     """Whether a URL of the frontier is never held: a seed, no page, or a page that was visited before."""
     return depth == 0 or kind is not None or digest is not None
+
+
+def first_budget(name: Name, known: Mapping[Name, Row]) -> int:
+    """The budget of a template without results."""
+    kind = Kind(name[1])
+    return promise.budget(prior_of(name, known), 0, 0, 0, FIRST[kind], GROWTH[kind])

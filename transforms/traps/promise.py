@@ -1,6 +1,6 @@
-"""What a URL promises: how likely it has something new, by the results of the URLs that share its shape or its source.
+"""What a URL promises: how likely it has something new, by the results of URLs that share its shape or its source.
 
-Pure functions of counts of good and bad results (a Beta estimate). Nothing here knows what a page or a template is.
+Pure functions of counts of good and bad results (the mean of a Beta distribution). Nothing here knows what a page is.
 """
 
 MEMORY = 32.0
@@ -9,11 +9,14 @@ MEMORY = 32.0
 CLOSED, ENDED = 1 / 8, 1 / 32
 """Promises up to which URLs are only sampled, and up to which they are held when their host has nothing else."""
 
+PRIOR = 1 / 2
+"""The promise of what nothing is known about."""
+
 SAMPLE = 8
 """Requests of a round for URLs that promise little, until `MEMORY` of them were bad; then ever less, and at least one."""
 
-_VOUCHED = 8  # requests of the next round for each good result of the last one
 _STRENGTH = 2.0  # results that the prior counts for
+_VOUCHED = 8  # requests of the next round for each good result of the last one
 
 
 def remember(good: float, bad: float, new_good: float, new_bad: float) -> tuple[float, float]:
@@ -23,17 +26,19 @@ def remember(good: float, bad: float, new_good: float, new_bad: float) -> tuple[
     return good * kept + new_good, bad * kept + new_bad
 
 
-def promise(good: float, bad: float, prior: float = 1 / 2) -> float:
-    """The share of good results to expect: the mean of the estimate, whose prior counts for two results."""
+def promise(good: float, bad: float, prior: float = PRIOR) -> float:
+    """The share of good results to expect; `prior` is that of what is alike."""
     return (good + prior * _STRENGTH) / (good + bad + _STRENGTH)
 
 
 def budget(share: float, bad: float, requests: int, last: float, first: int, growth: int) -> int:
-    """How many URLs the next round may request, at least one.
+    """How many URLs with the promise `share` the next round may request, at least one.
 
-    Of so many `requests` so far, `last` were good ones of the last round; `first` is the budget without any. What
-    promises most has `growth` times as many; it falls with the square of the promise.
+    Of so many `requests` so far, `last` were good ones of the last round. It is `first` without any, and at most
+    `growth` times as many as so far: ever less with the square of the promise.
     """
     grown = int(growth * share * share * (first * 4 / growth + requests))
-    explored = int(SAMPLE * 2 ** (-max(0.0, bad - MEMORY) / SAMPLE)) if requests else 0
-    return max(1, grown if requests else min(first, grown), int(_VOUCHED * last), explored)
+    if not requests:
+        return max(1, min(first, grown))
+    sampled = int(SAMPLE * 2 ** (-max(0.0, bad - MEMORY) / SAMPLE))
+    return max(1, grown, int(_VOUCHED * last), sampled)
