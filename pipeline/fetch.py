@@ -23,7 +23,7 @@ from ..transforms.robots.lookup import LAST_GOOD
 from ..transforms.robots.rules import Verdict
 from ..transforms.settings import Politeness
 from ..transforms.tables.key_scan import Wanted, matching_rows
-from ..transforms.tables.schemas import HOSTS, ROBOTS, TIME, TRAPS, HostRow
+from ..transforms.tables.schemas import HOSTS, ROBOTS, TIME, TRAP_SAMPLES, TRAPS, HostRow
 from ..transforms.tables.table_files import read_table
 
 
@@ -36,7 +36,7 @@ class FetchStep:
     waiting: Waiting
     robots: Sequence[str]  # paths of robots files of earlier rounds
     hosts: Sequence[str]  # and of hosts files
-    traps: Sequence[str]  # and of traps files
+    traps: Sequence[str]  # and of traps and trap_samples files
     held: Mapping[str, datetime]  # hosts that may not be requested yet, and until when
     bounds: Bounds  # on the frontier rows that are read
     leftovers: Leftovers  # of earlier attempts
@@ -154,13 +154,29 @@ def resting_hosts(path: str, root: str, politeness: Politeness, now: datetime) -
 
 
 def known_traps(path: str, root: str, hosts: Wanted) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the columns of a traps file that limit the visits of a host, by host."""
-    for rows in matching_rows(root, path, TRAPS, hosts, _JUDGED):
-        yield from ((row["host"], row) for row in rows.to_pylist())
+    """Yield the columns of a traps or trap_samples file that limit the visits of a host, by host."""
+    table, columns = (TRAPS, _JUDGED) if path.startswith("traps/") else (TRAP_SAMPLES, ["host", "forms"])
+    for rows in matching_rows(root, path, table, hosts, columns):
+        yield from ((row["host"], row) for row in rows.to_pylist() if row.get("forms") != b"")
 
 
-_JUDGED = ["host", "template", "kind", "round", "state", "first", "pages", "news", "fresh", "failed", "redirected"]
-_JUDGED += ["unresolved", "budget", "recent_pages", "recent_fresh"]
+_JUDGED = [
+    "host",
+    "template",
+    "kind",
+    "round",
+    "state",
+    "first",
+    "pages",
+    "news",
+    "fresh",
+    "failed",
+    "redirected",
+    "budget",
+    "unresolved",
+    "recent_pages",
+    "recent_fresh",
+]
 
 
 _SIDES = {kind: kind for kind in ("due", "robots", "hosts", "traps", "visited")} | {

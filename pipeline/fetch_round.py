@@ -50,7 +50,7 @@ def plan_fetch(
         waiting=Waiting.of(manifests),
         robots=paths_of(manifests, "robots"),
         hosts=paths_of(manifests, "hosts"),
-        traps=paths_of(judging, "traps"),
+        traps=[*paths_of(judging, "traps"), *paths_of(judging, "trap_samples")],
         held=held.until,
         bounds=Bounds(
             situation.at,

@@ -22,10 +22,11 @@ from ..transforms.frontier.files import write_frontier
 from ..transforms.settings import Aliases, Settings, Traps
 from ..transforms.tables.key_scan import Wanted, groups_with, matching_rows
 from ..transforms.tables.newest import newest
-from ..transforms.tables.schemas import KEY, TRAPS, URLS, Row
+from ..transforms.tables.schemas import KEY, TRAP_SAMPLES, TRAPS, URLS, Row
 from ..transforms.tables.table_files import open_parquet, read_table
 from ..transforms.traps.allow_list import compile_allow_list
 from ..transforms.traps.holds import Holds, TrappedHost
+from ..transforms.traps.novelty import unpack
 from ..transforms.traps.template_rows import REOPENED, State
 
 HELD_STATES = (State.TRAPPED.value, ALIAS)
@@ -196,9 +197,12 @@ def _rows_in(root: str, path: str, states: Sequence[str]) -> Iterator[Row]:
 def _current_holds(root: str, manifests: Sequence[Manifest], allow: Sequence[str]) -> Holds:
     """Return the holds of the newest trap judgement of each host."""
     rows: dict[str, list[Row]] = {}
+    forms: dict[str, set[int]] = {}
     for row in read_table(root, paths_of(manifests, "traps"), TRAPS).to_pylist():
         rows.setdefault(row["host"], []).append(row)
-    trapped = [tuple(TrappedHost(host, found)) for host, found in rows.items()]
+    for row in read_table(root, paths_of(manifests, "trap_samples"), TRAP_SAMPLES, ["host", "forms"]).to_pylist():
+        forms.setdefault(row["host"], set()).update(unpack(row["forms"]))
+    trapped = [tuple(TrappedHost(host, found, sorted(forms.get(host, ())))) for host, found in rows.items()]
     return Holds(trapped, compile_allow_list(allow))
 
 

@@ -33,6 +33,7 @@ from beamtrawl.transforms.traps.allow_list import compile_allow_list
 from beamtrawl.transforms.traps.holds import Holds, count_held, count_waiting, hold
 from beamtrawl.transforms.traps.judge import Queue
 from beamtrawl.transforms.traps.news import Duplicates
+from beamtrawl.transforms.traps.novelty import unpack
 from beamtrawl.transforms.traps.template_rows import Name, State, newest_by_template
 from beamtrawl.transforms.traps.watch_host import Watched, watch_host
 from beamtrawl.transforms.urls.filters import UrlFilter
@@ -101,8 +102,9 @@ def crawl_rounds(
     queues: dict[Name, Queue] = {}
     visited: list[list[str]] = []
     for round_ in range(1, rounds + 1):
+        forms = {form for row in samples for form in unpack(row["forms"])}
         due = [Due(*(row.get(name) for name in Due._fields)) for row in frontier]
-        chosen = choose(due, _SETTINGS.limits.max_pages_per_host_per_round, Budgets(traps, _ALLOWED).admit)
+        chosen = choose(due, _SETTINGS.limits.max_pages_per_host_per_round, Budgets(traps, forms, _ALLOWED).admit)
         if not chosen:
             break
         visits = [_visit(one, site, round_) for one in chosen]

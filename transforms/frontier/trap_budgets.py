@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator
 
 from ..tables.schemas import Row
 from ..traps.allow_list import AllowList
-from ..traps.discovery import Known, shape_of, source_name
+from ..traps.discovery import Known, UrlShape, shape_of, source_name
 from ..traps.judge import first_budget, is_exempt
-from ..traps.template_rows import Kind, Name
+from ..traps.template_rows import Name
 from .selection import Due
 
 _SAMPLE = 2  # URLs of a page of whose links to a closed template none was tried; and so many pages in a round, at least
 
 
 class Budgets:
-    """The budgets of a host's templates in a round. `rows` are of table traps; `secret` draws what is sampled."""
+    """The budgets of a host's templates in a round. `rows` are of table traps, `forms` are the visited forms, and `secret` draws what is sampled."""
 
-    def __init__(self, rows: Iterable[Row], is_allowed: AllowList, secret: bytes = b"") -> None:
-        self._known, self._is_allowed, self._secret = Known(rows), is_allowed, secret
+    def __init__(self, rows: Iterable[Row], forms: Iterable[int], is_allowed: AllowList, secret: bytes = b"") -> None:
+        self._known, self._is_allowed, self._secret = Known(rows, forms), is_allowed, secret
         self._sampled: dict[Name, Counter[Name]] = {}  # number of URLs by page that links them
         self._left: dict[Name, int] = {}
 
@@ -29,37 +29,42 @@ class Budgets:
         drawn, so that no site can foresee which of them are visited.
         """
         turns = Counter[tuple[Name, str | None]]()
-        in_turn: list[tuple[int, int, bytes, Due, list[Name], Name | None]] = []
+        in_turn: list[tuple[int, int, bytes, Due, UrlShape | None]] = []
         for due in queue:
             if is_exempt(due.depth, due.kind, due.digest) or self._is_allowed(due.url):
-                in_turn.append((due.depth, 0, b"", due, [], None))
+                in_turn.append((due.depth, 0, b"", due, None))
                 continue
             shape = shape_of(due.url, due.referrer, due.foreign, due.redirects)
-            kind = self._known.kind_of(shape, bool(due.links_without_news))
-            names, own = self._known.names_of(shape, kind), (shape.template, kind)
-            if kind is Kind.FOREIGN:
-                in_turn.append((due.depth, 0, self._draw(due), due, names, None))
+            own = (shape.template, self._known.kind_of(shape, bool(due.links_without_news)))
+            if shape.is_foreign:
+                in_turn.append((due.depth, 0, self._draw(due), due, shape))
             elif self._known.is_closed(own):
-                place = (own, shape.source)
-                untried = source_name(shape, kind) if names[0] == own else None
-                in_turn.append((0, turns[place], self._draw(due), due, names, untried))
-                turns[place] += 1
+                in_turn.append((0, turns[own, shape.source], self._draw(due), due, shape))
+                turns[own, shape.source] += 1
             else:
-                in_turn.append((due.depth, turns[own, None], b"", due, names, None))
-                turns[own, None] += len(names) > 1
-        for *_, due, names, untried in sorted(in_turn, key=lambda item: item[:3]):
-            if self._take(names) if untried is None else self._is_sample(names[0], untried) or self._take(names):
+                in_turn.append((due.depth, turns[own, None], b"", due, shape))
+                turns[own, None] += not self._known.has_proved(own)
+        for *_, due, limited in sorted(in_turn, key=lambda item: item[:3]):
+            if limited is None or self._take(limited, bool(due.links_without_news)):
                 yield due
 
-    def _take(self, names: list[Name]) -> bool:
+    def _take(self, shape: UrlShape, is_without_news: bool) -> bool:
+        kind = self._known.kind_of(shape, is_without_news)
+        names = self._known.names_of(shape, kind)
+        if names[0] == (shape.template, kind) and self._is_sample(names[0], source_name(shape, kind)):
+            return True
         if any(self._left.setdefault(name, self._budget(name)) <= 0 for name in names):
             return False
         for name in names:
             self._left[name] -= 1
+        if shape.form is not None and not shape.is_foreign:
+            self._known.forms.add(shape.form)
         return True
 
-    def _is_sample(self, name: Name, source: Name) -> bool:
+    def _is_sample(self, name: Name, source: Name | None) -> bool:
         """Whether a URL is of the sample of a page's links to a closed template, if none of them was tried."""
+        if source is None or not self._known.is_closed(name):
+            return False
         sources = self._sampled.setdefault(name, Counter())
         if source not in sources and len(sources) >= max(_SAMPLE, self._budget(name) // _SAMPLE):
             return False

@@ -11,6 +11,7 @@ from ..frontier.trap_budgets import Budgets
 from ..robots.lookup import RobotsSearch, known_robots
 from ..tables.schemas import HostRow, RobotsRow
 from ..traps.allow_list import compile_allow_list
+from ..traps.novelty import unpack
 from ..urls.canonical import host_name
 from . import backoff, host_queue
 from .clock import SYSTEM_CLOCK, Clock, monotonic
@@ -67,8 +68,11 @@ def work_of(
 
 
 def _budgets(known: Iterable[dict[str, Any]], context: VisitContext) -> Budgets:
-    """Return the budgets of a host's templates; `known` are rows of traps."""
-    return Budgets(known, compile_allow_list(context.traps.allow), context.secret)
+    """Return the budgets of a host's templates; `known` are rows of traps and of trap_samples."""
+    rows = list(known)
+    forms = (form for row in rows if "forms" in row for form in unpack(row["forms"]))
+    is_allowed = compile_allow_list(context.traps.allow)
+    return Budgets((row for row in rows if "template" in row), forms, is_allowed, context.secret)
 
 
 def turn_of(work: Work, context: VisitContext, now: datetime, clock: Clock = SYSTEM_CLOCK) -> host_queue.HostTurn:

@@ -1,12 +1,13 @@
 """The shape of a URL and the kind of place that links it, and which rows of table traps say what it promises."""
 
 import functools
+import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..tables.schemas import Row
 from ..urls.canonical import is_foreign
-from ..urls.templates import family, query_template, template
+from ..urls.templates import family, form, query_template, template
 from .template_rows import (
     ANY,
     ENOUGH,
@@ -27,6 +28,7 @@ class UrlShape(NamedTuple):
     """The properties of a URL that the judgement uses."""
 
     template: str
+    form: int | None  # the hash of its form, if it has opaque tokens
     referrer: str | None  # the template of the linking page; None: on another host
     is_same_path: bool  # same path as the referrer
     is_nested: bool  # the path of the referrer below another folder
@@ -51,17 +53,22 @@ def shape_of(url: str, referrer: str | None = None, foreign: bool | None = False
         from_template, is_same_path = _template(origin), path == from_path
         is_nested = not is_same_path and from_path != "/" and path.endswith(from_path)
     is_of_others = is_foreign(url, referrer) if foreign is None else foreign
-    return UrlShape(template(target), from_template, is_same_path, is_nested, is_of_others, source)
+    bare = form(target)
+    code = zlib.crc32(bare.encode()) if bare else None
+    return UrlShape(template(target), code, from_template, is_same_path, is_nested, is_of_others, source)
 
 
 _template = functools.lru_cache(1 << 12)(template)
 
 
 class Known:
-    """The rows of a host by template and kind, with totals per template of what the site itself links."""
+    """The rows of a host by template and kind, and the forms of its visited URLs.
 
-    def __init__(self, rows: Iterable[Row] = ()) -> None:
-        self.rows = newest_by_template(rows)
+    It has totals per template of what the site itself links.
+    """
+
+    def __init__(self, rows: Iterable[Row] = (), forms: Iterable[int] = ()) -> None:
+        self.rows, self.forms = newest_by_template(rows), {*forms}
         self.round = max((row["round"] for row in self.rows.values()), default=0)
         self._first: dict[str, int] = {}
         self._pages: dict[str, list[int]] = {}
@@ -88,6 +95,8 @@ class Known:
     def kind_of(self, shape: UrlShape, is_without_news: bool) -> Kind:
         if shape.is_foreign:
             return Kind.FOREIGN
+        if shape.form in self.forms:
+            return Kind.VARIANT
         if is_without_news:
             return Kind.WITHOUT_NEWS
         path, has_query, _ = shape.template.partition("?")
@@ -104,13 +113,17 @@ class Known:
         parameters of a path share a row, because filters occur in all combinations.
         """
         own, source = (shape.template, kind), self.rows.get(source_name(shape, kind) or (SOURCE, kind))
-        of_template = self.rows.get(own)
         if source and (self.is_closed(own) or requests_of(source) >= ENOUGH):
             return [(source["template"], kind)]
-        if of_template and (requests_of(of_template) >= ENOUGH or 0 < of_template["pages"] == of_template["fresh"]):
+        if self.has_proved(own):
             return [own]
         queries = query_template(shape.template)
         return [own, *([(queries, kind)] if queries else []), (ANY, kind)]
+
+    def has_proved(self, name: Name) -> bool:
+        """Whether a template is judged by its own row: it has enough results, or news on every page so far."""
+        row = self.rows.get(name)
+        return row is not None and (requests_of(row) >= ENOUGH or 0 < row["pages"] == row["fresh"])
 
     def is_closed(self, name: Name) -> bool:
         """Whether a template is throttled or trapped."""

@@ -21,13 +21,14 @@ class TrappedHost(NamedTuple):
 
     host: str
     rows: list[Row]  # of table traps
+    forms: list[int]
 
 
 class Holds:
     """Decides which rows of the frontier are held; takes `TrappedHost` as tuples."""
 
     def __init__(self, trapped: Iterable[tuple], is_allowed: AllowList) -> None:
-        self._hosts = {one.host: Known(one.rows) for one in map(TrappedHost._make, trapped)}
+        self._hosts = {one.host: Known(one.rows, one.forms) for one in map(TrappedHost._make, trapped)}
         self._is_allowed = is_allowed
         self._found: dict[bytes, tuple[list[Row], bool]] = {}  # by key: each URL is looked up for several purposes
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..tables.schemas import Row
 from . import promise
-from .template_rows import ANY, FIRST, GROWTH, SOURCE, Kind, Name, State, requests_of, template_part
+from .template_rows import ANY, ENOUGH, FIRST, GROWTH, SOURCE, Kind, Name, State, is_shared, requests_of, template_part
 
 _MOST_FOREIGN = 48  # pages per round of a closed template of kind foreign
 _OF_SOURCE = 2  # least pages per round by the links of a page to an open template
@@ -62,7 +62,8 @@ def judge(
     A redirect is no result until the next round shows where it leads.
     """
     after = row | {name: row[name] + count for name, count in counts._asdict().items()}
-    useful = counts.reached + (counts.different if is_finite(row, queues) else counts.fresh)
+    finite = is_finite(row, queues)
+    useful = counts.reached + (counts.different if finite else counts.fresh)
     useless = counts.pages + counts.failed + max(counts.reached, row["unresolved"]) - useful
     good, bad = promise.remember(row["recent_fresh"], row["recent_pages"] - row["recent_fresh"], useful, useless)
     after |= {"recent_fresh": good, "recent_pages": good + bad, "unresolved": counts.redirected, "round": round_}
@@ -71,9 +72,9 @@ def judge(
     after |= {"template_waiting": queues.own and queues.own.waiting}
     kind, share = Kind(row["kind"]), promised(after, known)
     state, is_source = State.OPEN, SOURCE in row["template"]
-    if share <= promise.CLOSED:
+    if share <= promise.CLOSED and bad >= ENOUGH * (not is_source):
         state = State.TRAPPED if row["state"] == State.TRAPPED and not useful else State.THROTTLED
-    budget = promise.budget(share, bad, requests_of(after), useful, FIRST[kind], GROWTH[kind])
+    budget = promise.budget(1.0 if finite and share > 1 / 16 else share, bad, requests_of(after), useful, FIRST[kind], 8 if is_shared(row["template"]) else GROWTH[kind])
     if is_source and not good:
         above = known.get((template_part(row["template"]), kind))
         budget = 0 if above and above["state"] != State.OPEN else min(budget, _OF_SOURCE)

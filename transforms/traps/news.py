@@ -10,6 +10,7 @@ from . import soft_404
 from .judge import Counts
 from .novelty import Family, pack
 from .soft_404 import Answers, Suspicion
+from .stacks import is_stacked
 from .template_rows import Kind
 
 _VARIED, _LARGE = 5, 1_000
@@ -25,6 +26,11 @@ class Duplicates(NamedTuple):
 
     copies: Mapping[bytes, bytes]
     near: Mapping[bytes, bytes]
+
+    def has_copy(self, request: YieldRow) -> bool:
+        """Whether a page is a copy; a near duplicate is one if its URL piles up parts of the other one's."""
+        key = request["url_key"]
+        return key in self.copies or (key in self.near and is_stacked(request["url"], self.near[key]))
 
 
 class HostNews:
@@ -57,7 +63,7 @@ class HostNews:
         self._telling += family.telling - telling
         self._words |= added.words
         answers = self._asked.get(group)
-        is_copy = key in duplicates.copies or (answers is not None and answers.has(request, is_series=is_series))
+        is_copy = duplicates.has_copy(request) or (answers is not None and answers.has(request, is_series=is_series))
         is_uniform = self._telling < _VARIED and self._pages < _LARGE
         is_told = added.has_new_title or (added.is_news and key not in duplicates.near)
         is_news = not is_copy and (is_told or is_uniform)
@@ -72,12 +78,13 @@ class HostNews:
         found = {group: one.sample for group, one in self._suspicions.items() if one and one.sample}
         return dict(itertools.islice(found.items(), soft_404.ASKED_AT_ONCE))
 
-    def rows(self, host: str, round_: int, asked: Iterable[str]) -> list[Row]:
+    def rows(self, host: str, round_: int, asked: Iterable[str], forms: Mapping[str, Iterable[int]]) -> list[Row]:
         """The rows of trap_samples of the round, in which URLs that cannot exist are requested of some families."""
         answers = self._answers | dict.fromkeys(asked, Answers(soft_404.ErrorPages.ASKED))
         found = []
-        for group in sorted({*answers, *(group for group, family in self._families.items() if family.added)}):
+        for group in sorted({*answers, *forms, *(group for group, family in self._families.items() if family.added)}):
             family = self._families.get(group, Family())
             row: Row = {"host": host, "template": group, "round": round_, "telling": family.telling}
+            row["forms"] = pack(forms.get(group, ()))
             found.append(row | {"words": [pack(family.added)]} | (answers[group].columns() if group in answers else {}))
         return found

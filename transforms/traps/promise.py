@@ -6,7 +6,7 @@ Pure functions of counts of good and bad results (the mean of a Beta distributio
 MEMORY = 32.0
 """Results that are remembered while any of them is good; a run of bad ones is remembered whole."""
 
-CLOSED, ENDED = 1 / 8, 1 / 32
+CLOSED, ENDED = 1 / 4, 1 / 32
 """Promises up to which URLs are only sampled, and up to which they are held when their host has nothing else."""
 
 PRIOR = 1 / 2
@@ -16,7 +16,6 @@ SAMPLE = 8
 """Requests of a round for URLs that promise little, until `MEMORY` of them were bad; then ever less, and at least one."""
 
 _STRENGTH = 2.0  # results that the prior counts for
-_VOUCHED = 8  # requests of the next round for each good result of the last one
 
 
 def remember(good: float, bad: float, new_good: float, new_bad: float) -> tuple[float, float]:
@@ -41,4 +40,4 @@ def budget(share: float, bad: float, requests: int, last: float, first: int, gro
     if not requests:
         return max(1, min(first, grown))
     sampled = int(SAMPLE * 2 ** (-max(0.0, bad - MEMORY) / SAMPLE))
-    return max(1, grown, int(_VOUCHED * last), sampled)
+    return max(1, grown, int(growth / 2 * last), sampled)

@@ -29,13 +29,14 @@ class Kind(StrEnum):
     PLAIN = "plain"  # a page of another template that has news, or a plain page that is not a copy
     SERIES = "series"  # the same, but the page has the same template, or the link leads back (`leads_back`)
     WITHOUT_NEWS = "links_without_news"  # only other pages
+    VARIANT = "variant"  # any; a visited URL differs only in opaque tokens, such as sessions
     FOREIGN = "foreign"  # only other sites; judged apart, so that these do not limit a site's own pages
 
 
-FIRST = {Kind.PLAIN: 64, Kind.SERIES: 16, Kind.WITHOUT_NEWS: 16, Kind.FOREIGN: 64}
+FIRST = {Kind.PLAIN: 64, Kind.SERIES: 16, Kind.WITHOUT_NEWS: 16, Kind.VARIANT: 8, Kind.FOREIGN: 64}
 """Pages of a template in its first round."""
 
-GROWTH = {Kind.PLAIN: 16, Kind.SERIES: 8, Kind.WITHOUT_NEWS: 8, Kind.FOREIGN: 16}
+GROWTH = {Kind.PLAIN: 16, Kind.SERIES: 8, Kind.WITHOUT_NEWS: 8, Kind.VARIANT: 8, Kind.FOREIGN: 16}
 """How many times as many pages as so far a round visits at most."""
 
 

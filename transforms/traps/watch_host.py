@@ -16,6 +16,7 @@ from .discovery import Known, UrlShape, from_elsewhere, shape_of, source_name
 from .holds import TrappedHost
 from .judge import Counts, Queue, Queues, end, judge
 from .news import Duplicates, HostNews
+from .novelty import unpack
 from .template_rows import ENOUGH, FIRST, SOURCE, Kind, Name, State, is_shared, new_row, template_part
 
 _OF_SOURCE = 3  # useless results of the links of one page that count for their template in a round: less than `ENOUGH`
@@ -43,7 +44,8 @@ def watch_host(
     `traps` and `trap_samples` are the host's rows before this round, and `queues` the known queues of its throttled
     templates at that time. `key` makes URLs that cannot exist.
     """
-    known = Known(traps)
+    known = Known(traps, (form for row in trap_samples for form in unpack(row["forms"])))
+    forms = dict[str, list[int]]()
     pages = sum(int(row["pages"]) for row in known.rows.values() if not is_shared(row["template"]))
     answers = _answers(requests)
     answers |= _with_errors(requests, {*answers, *(row["template"] for row in trap_samples if row.get("answer"))})
@@ -53,6 +55,9 @@ def watch_host(
             continue
         shape = shape_of(request["url"], request["referrer"], request["foreign"], request["redirects"])
         kind = known.kind_of(shape, bool(request["links_without_news"]))
+        if shape.form is not None and not shape.is_foreign and shape.form not in known.forms:
+            known.forms.add(shape.form)
+            forms.setdefault(family(shape.template), []).append(shape.form)
         came = _REDIRECTED if request["outcome"] == Outcome.REDIRECTED else _FAILED
         if request["words"] is not None:
             came = news.take(request, family(shape.template), kind, duplicates)
@@ -73,8 +78,8 @@ def watch_host(
         rows |= {name: end(row, tally.is_idle, round_, rows) for name, row in closed.items()}
     probes = [row for page in suspected.values() for row in _probes(page, key)]
     changed = [row for name, row in rows.items() if row is not known.rows.get(name)]
-    trapped = TrappedHost(host, list(rows.values())) if closed else None
-    return Watched(stale, probes, changed, news.rows(host, round_, suspected), trapped, reopened)
+    trapped = TrappedHost(host, list(rows.values()), sorted(known.forms)) if closed else None
+    return Watched(stale, probes, changed, news.rows(host, round_, suspected, forms), trapped, reopened)
 
 
 class _Tally:

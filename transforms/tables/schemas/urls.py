@@ -165,6 +165,7 @@ TRAP_SAMPLES = pa.schema(
         ("template", pa.string()),  # of a family of paths
         ("round", pa.int32()),
         ("words", pa.list_(pa.binary())),  # hashes of words that are new in this round
+        ("forms", pa.binary()),  # hashes of URLs without opaque tokens, new in this round
         ("telling", pa.int32()),  # pages of this round with ten or more new words
         ("answer", pa.string()),  # to paths that cannot exist: asked, none, same, random; the newest counts
         ("answer_words", pa.binary()),  # hashes of the words of the answer, if it is the same
