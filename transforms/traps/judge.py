@@ -8,6 +8,7 @@ from . import promise
 from .template_rows import ANY, ENOUGH, FIRST, GROWTH, SOURCE, Kind, Name, State, is_shared, requests_of, template_part
 
 _MOST_FOREIGN = 48  # pages per round of a closed template of kind foreign
+_SHARED = (16, 2)  # pages in the first round, and growth, of all new templates together
 _OF_SOURCE = 2  # least pages per round by the links of a page to an open template
 _SAMPLES = 3
 
@@ -62,8 +63,7 @@ def judge(
     A redirect is no result until the next round shows where it leads.
     """
     after = row | {name: row[name] + count for name, count in counts._asdict().items()}
-    finite = is_finite(row, queues)
-    useful = counts.reached + (counts.different if finite else counts.fresh)
+    useful = counts.reached + counts.fresh
     useless = counts.pages + counts.failed + max(counts.reached, row["unresolved"]) - useful
     good, bad = promise.remember(row["recent_fresh"], row["recent_pages"] - row["recent_fresh"], useful, useless)
     after |= {"recent_fresh": good, "recent_pages": good + bad, "unresolved": counts.redirected, "round": round_}
@@ -74,7 +74,11 @@ def judge(
     state, is_source = State.OPEN, SOURCE in row["template"]
     if share <= promise.CLOSED and bad >= ENOUGH * (not is_source):
         state = State.TRAPPED if row["state"] == State.TRAPPED and not useful else State.THROTTLED
-    budget = promise.budget(1.0 if finite and share > 1 / 16 else share, bad, requests_of(after), useful, FIRST[kind], 8 if is_shared(row["template"]) else GROWTH[kind])
+    is_drained = is_finite(row, queues) and (share > 1 / 16 or after["different"] * 2 >= after["pages"] > 0)
+    first, growth = _SHARED if is_shared(row["template"]) else (FIRST[kind], GROWTH[kind])
+    budget = promise.budget(share, bad, requests_of(after), useful, first, growth)
+    if is_drained:
+        budget = max(budget, FIRST[Kind.PLAIN], GROWTH[Kind.SERIES] * counts.pages)
     if is_source and not good:
         above = known.get((template_part(row["template"]), kind))
         budget = 0 if above and above["state"] != State.OPEN else min(budget, _OF_SOURCE)
@@ -103,7 +107,7 @@ def end(row: Row, is_idle: bool, round_: int, known: Mapping[Name, Row]) -> Row:
     state = row["state"]
     if not is_idle:
         state = State.THROTTLED
-    elif promised(row, known) <= promise.ENDED:
+    elif row["budget"] <= promise.SAMPLE and promised(row, known) <= promise.ENDED:
         state = State.TRAPPED
     return row if state == row["state"] else row | {"state": state, "since": round_, "round": round_}
 

@@ -3,10 +3,10 @@
 Pure functions of counts of good and bad results (the mean of a Beta distribution). Nothing here knows what a page is.
 """
 
-MEMORY = 32.0
+MEMORY = 24.0
 """Results that are remembered while any of them is good; a run of bad ones is remembered whole."""
 
-CLOSED, ENDED = 1 / 4, 1 / 32
+CLOSED, ENDED = 1 / 4, 1 / 24
 """Promises up to which URLs are only sampled, and up to which they are held when their host has nothing else."""
 
 PRIOR = 1 / 2
@@ -34,9 +34,9 @@ def budget(share: float, bad: float, requests: int, last: float, first: int, gro
     """How many URLs with the promise `share` the next round may request, at least one.
 
     Of so many `requests` so far, `last` were good ones of the last round. It is `first` without any, and at most
-    `growth` times as many as so far: ever less with the square of the promise.
+    `growth` times as many as so far: ever less with the third power of the promise.
     """
-    grown = int(growth * share * share * (first * 4 / growth + requests))
+    grown = int(share**3 * (8 * first + growth * requests))
     if not requests:
         return max(1, min(first, grown))
     sampled = int(SAMPLE * 2 ** (-max(0.0, bad - MEMORY) / SAMPLE))

@@ -36,7 +36,7 @@ class Kind(StrEnum):
 FIRST = {Kind.PLAIN: 64, Kind.SERIES: 16, Kind.WITHOUT_NEWS: 16, Kind.VARIANT: 8, Kind.FOREIGN: 64}
 """Pages of a template in its first round."""
 
-GROWTH = {Kind.PLAIN: 16, Kind.SERIES: 8, Kind.WITHOUT_NEWS: 8, Kind.VARIANT: 8, Kind.FOREIGN: 16}
+GROWTH = {Kind.PLAIN: 16, Kind.SERIES: 6, Kind.WITHOUT_NEWS: 6, Kind.VARIANT: 6, Kind.FOREIGN: 16}
 """How many times as many pages as so far a round visits at most."""
 
 

@@ -20,6 +20,7 @@ from .novelty import unpack
 from .template_rows import ENOUGH, FIRST, SOURCE, Kind, Name, State, is_shared, new_row, template_part
 
 _OF_SOURCE = 3  # useless results of the links of one page that count for their template in a round: less than `ENOUGH`
+_OF_TEMPLATE = 8  # results of a new template that count for all new templates of its host in a round
 
 _REDIRECTED, _FAILED = Counts(redirected=1), Counts(failed=1)  # the results of a request that gave no page
 
@@ -89,7 +90,7 @@ class _Tally:
         self._known = known
         self._results = Counter[tuple[tuple[Name, ...], Counts]]()  # of equal requests, by their names and results
         self._by_source = dict[Name, list[Counts]]()  # of pages whose links were not tried before
-        self._useless = Counter[Name]()
+        self._useless, self._of_template = Counter[Name](), Counter[Name]()
         self._reached = Counter[str]()  # by template of redirects
         self.samples = dict[Name, list[str]]()  # URLs that were not fresh
         self.is_idle = True  # whether all requests were of throttled or trapped templates, and useless
@@ -108,6 +109,9 @@ class _Tally:
             self._useless[source] += not came.fresh
             if self._useless[source] > _OF_SOURCE and not came.fresh:
                 names = []
+        self._of_template[own] += 1
+        if self._of_template[own] > _OF_TEMPLATE:
+            names = [name for name in names if not is_shared(name[0])]
         self._results[tuple(names), came] += 1
         if not came.fresh:
             for name in {*names, source or own}:
