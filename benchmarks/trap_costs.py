@@ -20,13 +20,16 @@ from tests.support.honest_sites import HONEST, reach
 from tests.support.stale_sites import STALE
 from tests.support.trap_answers import ANSWERS
 from tests.support.trap_growth import GROWTH
+from tests.support.trap_pairs import PAIRS
 from tests.support.trap_rounds import crawl_rounds
 from tests.support.trap_sites import TRAPS
 from tests.support.trap_variants import VARIANTS
 
 ROUNDS, MOST = 7, 300
 SITES = {**TRAPS, **VARIANTS, **GROWTH, **ANSWERS}
+SITES |= {name.partition(" / ")[0]: pair[0] for name, pair in PAIRS.items()}
 HONEST_SITES = {name: made[:2] for name, made in {**HONEST, **honest_variants.VARIANTS, **MORE}.items()}
+HONEST_SITES |= {name.partition(" / ")[2]: (pair[1], pair[2]) for name, pair in PAIRS.items()}
 
 
 def line(name: str, share: int) -> tuple[bool, str]:
@@ -34,7 +37,7 @@ def line(name: str, share: int) -> tuple[bool, str]:
     started = time.process_time()
     if name in HONEST_SITES:
         make, count = HONEST_SITES[name]
-        site = make(max(50, count // share))
+        site = make(count if count <= 500 else max(50, count // share))
         walked = reach(site)
         crawled, of = crawl_rounds(site, 40), lambda path: path if path in walked else None
         wanted, later = len(walked), len_later(crawled.visited, walked)

@@ -103,7 +103,7 @@ def crawl_rounds(
     visited: list[list[str]] = []
     for round_ in range(1, rounds + 1):
         forms = {form for row in samples for form in unpack(row["forms"])}
-        due = [Due(*(row.get(name) for name in Due._fields)) for row in frontier]
+        due = [Due(*(row.get(name) for name in Due._fields[:-1])) for row in frontier]
         chosen = choose(due, _SETTINGS.limits.max_pages_per_host_per_round, Budgets(traps, forms, _ALLOWED).admit)
         if not chosen:
             break

@@ -107,7 +107,7 @@ def end(row: Row, is_idle: bool, round_: int, known: Mapping[Name, Row]) -> Row:
     state = row["state"]
     if not is_idle:
         state = State.THROTTLED
-    elif row["budget"] <= promise.SAMPLE and promised(row, known) <= promise.ENDED:
+    elif not row["budget"] or (row["budget"] <= promise.SAMPLE and promised(row, known) <= promise.ENDED):
         state = State.TRAPPED
     return row if state == row["state"] else row | {"state": state, "since": round_, "round": round_}
 
