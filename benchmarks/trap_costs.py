@@ -25,7 +25,7 @@ from tests.support.trap_rounds import crawl_rounds
 from tests.support.trap_sites import TRAPS
 from tests.support.trap_variants import VARIANTS
 
-ROUNDS, MOST = 7, 300
+ROUNDS, MOST, LAST = 7, 300, 16
 SITES = {**TRAPS, **VARIANTS, **GROWTH, **ANSWERS}
 SITES |= {name.partition(" / ")[0]: pair[0] for name, pair in PAIRS.items()}
 HONEST_SITES = {name: made[:2] for name, made in {**HONEST, **honest_variants.VARIANTS, **MORE}.items()}
@@ -47,7 +47,7 @@ def line(name: str, share: int) -> tuple[bool, str]:
         wanted, later = len(stale.useful), ""
     else:
         trap = SITES[name]()
-        crawled, of, wanted, later = crawl_rounds(trap, 16), trap.useful, trap.count, ""
+        crawled, of, wanted, later = crawl_rounds(trap, LAST), trap.useful, trap.count, ""
     seen, useless = set(), []
     for paths in crawled.visited:
         new = set(filter(None, map(of, paths))) - seen

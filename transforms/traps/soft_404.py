@@ -4,6 +4,7 @@ A family whose pages look like answers to any address is asked for two such path
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -17,7 +18,10 @@ ASKED_AT_ONCE = 8
 """Families of a host that are asked in a round, with `_PATHS` requests each."""
 
 _PATHS = 2  # per family; one does not tell a fixed answer from a random one
-_NAMED, _SERIES = 2, 8  # pages of a round that make a family suspicious: with news of their URL alone, and in a series
+_NAMED, _SERIES, _ALIKE = 4, 12, 8
+"""Pages of a round that make a family suspicious: with news of their URL alone, in a series, and with one frame but no
+new title."""
+
 _ENOUGH = 2  # words of a page that the answer does not have and that make it a page of its own
 _IN_COMMON = 1 / 2  # share of the words of the shorter answer that both have, if the answer is always the same
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -60,21 +64,24 @@ class Suspicion:
 
     def __init__(self) -> None:
         self.named = self.series = 0
+        self._frames = Counter[int | None]()
         self.sample: YieldRow | None = None
 
-    def add(self, request: YieldRow, *, is_named: bool, is_series: bool) -> None:
+    def add(self, request: YieldRow, *, is_named: bool, is_series: bool, is_titled: bool) -> None:
         """Counts a page that counts for its template.
 
         `is_named`: all that is new on it is in its own URL; `is_series`: only pages of its own template, or without
-        news, link to it.
+        news, link to it; `is_titled`: its title has something new.
         """
         self.named += is_named
         self.series += is_series
-        if (is_named or is_series) and self.sample is None and "?" not in request["url"]:
+        self._frames[request["frame"]] += not is_titled
+        if (is_named or is_series or not is_titled) and self.sample is None and "?" not in request["url"]:
             self.sample = request
 
     def __bool__(self) -> bool:
-        return self.sample is not None and (self.named >= _NAMED or self.series >= _SERIES)
+        is_alike = max(self._frames.values(), default=0) >= _ALIKE
+        return self.sample is not None and (self.named >= _NAMED or self.series >= _SERIES or is_alike)
 
 
 def impossible_urls(url: str, key: bytes) -> list[str]:
