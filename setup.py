@@ -52,7 +52,7 @@ setup(
         "beamtrawl": ["py.typed"],
         "beamtrawl.search.gateway": ["templates/*", "static/*", "translations/*"],
         "beamtrawl.runners.demo": ["texts/*"],
-        "beamtrawl.runners.policy": ["templates/*"],
+        "beamtrawl.runners.commands.blocking": ["templates/*"],
         "beamtrawl.runners.report": ["templates/*"],
     },
     install_requires=[

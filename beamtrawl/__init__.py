@@ -27,19 +27,18 @@ _MODULES = {
     "runners.demo.server": ["demo_web"],
     "runners.terminal.errors": ["LockedError", "StartError"],
     "search.query.lexemes": ["plain_query"],
-    "search.results.hits": ["Hit"],
-    "transforms.errors": ["BeamtrawlError"],
+    "search.answers.results.hits": ["Hit"],
     "transforms.http.client": ["Client"],
     "transforms.http.reply": ["Reply"],
     "transforms.observers.registry": ["Alert", "Document"],
-    "transforms.outcomes": ["Outcome"],
+    "transforms.outcomes": ["BeamtrawlError", "Outcome"],
     "transforms.parsing.source": ["Page", "Source"],
     "transforms.plugins": ["PluginError"],
     "transforms.politeness.downloaders": ["Through"],
     "transforms.politeness.host_queue": ["BrowserRules"],
     "transforms.settings": ["Settings", "SettingsError"],
     "transforms.directory.crawl_dir": ["CrawlDirError"],
-    "transforms.sql": ["QueryError"],
+    "transforms.sql.queries": ["QueryError"],
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -53,20 +52,19 @@ if TYPE_CHECKING:
     from beamtrawl.runners.demo.server import demo_web
     from beamtrawl.runners.state.crawl_status import Status
     from beamtrawl.runners.terminal.errors import LockedError, StartError
+    from beamtrawl.search.answers.results.hits import Hit
     from beamtrawl.search.query.lexemes import plain_query
-    from beamtrawl.search.results.hits import Hit
     from beamtrawl.transforms.directory.crawl_dir import CrawlDirError
-    from beamtrawl.transforms.errors import BeamtrawlError
     from beamtrawl.transforms.http.client import Client
     from beamtrawl.transforms.http.reply import Reply
     from beamtrawl.transforms.observers.registry import Alert, Document
-    from beamtrawl.transforms.outcomes import Outcome
+    from beamtrawl.transforms.outcomes import BeamtrawlError, Outcome
     from beamtrawl.transforms.parsing.source import Page, Source
     from beamtrawl.transforms.plugins import PluginError
     from beamtrawl.transforms.politeness.downloaders import Through
     from beamtrawl.transforms.politeness.host_queue import BrowserRules
     from beamtrawl.transforms.settings import Settings, SettingsError
-    from beamtrawl.transforms.sql import QueryError
+    from beamtrawl.transforms.sql.queries import QueryError
 else:
 
     def __getattr__(name):

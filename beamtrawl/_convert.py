@@ -6,7 +6,7 @@ import html
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from beamtrawl.transforms.errors import BeamtrawlError
+from beamtrawl.transforms.outcomes import BeamtrawlError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,18 +12,19 @@ import pyarrow as pa
 from beamtrawl._convert import Rows, html_table
 from beamtrawl._hits import Hits
 from beamtrawl._tables import Table
-from beamtrawl.transforms import sql, sql_views
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.directory.crawl_settings import stored_settings
 from beamtrawl.transforms.directory.named_crawls import named_crawls
 from beamtrawl.transforms.settings import Settings
+from beamtrawl.transforms.sql import queries as sql
+from beamtrawl.transforms.sql import views as sql_views
 from beamtrawl.transforms.tables.schemas import TABLES
 
 if TYPE_CHECKING:
     import duckdb
 
     from beamtrawl.runners.state.crawl_status import Status
-    from beamtrawl.search.searcher import Index
+    from beamtrawl.search.answers.searcher import Index
 
 _SHOWN = 20  # rows in a notebook
 
@@ -119,7 +120,7 @@ class _Searchable:
 
     def _index(self, as_of: int | None) -> Index:
         """The index as of a round; one that was opened serves until a step is committed or a block changes."""
-        from beamtrawl.search.searcher import Index  # noqa: PLC0415 - only a search pays for importing it
+        from beamtrawl.search.answers.searcher import Index  # noqa: PLC0415 - only a search pays for importing it
 
         crawls = [self._searched] if isinstance(self._searched, CrawlDir) else self._searched.values()
         committed = tuple(tuple(crawl.names(name, "*.json")) for crawl in crawls for name in ("manifests", "blocks"))

@@ -8,7 +8,7 @@ from typing import Any, overload
 import pyarrow as pa
 
 from beamtrawl._convert import Rows, html_table
-from beamtrawl.search.results.hits import Hit, Results, as_json
+from beamtrawl.search.answers.results.hits import Hit, Results, as_json
 
 
 class Hits(Rows, Sequence[Hit]):

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from beamtrawl._convert import Rows, html_table
-from beamtrawl.transforms import sql_views
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, current_files
 from beamtrawl.transforms.directory.datasets import open_dataset
+from beamtrawl.transforms.sql import views as sql_views
 from beamtrawl.transforms.tables.schemas import TABLES
 from beamtrawl.transforms.tables.table_files import conform
 

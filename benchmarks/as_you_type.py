@@ -18,7 +18,7 @@ import tantivy
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 
 NAMES = {

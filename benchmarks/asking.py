@@ -1,7 +1,7 @@
 """Queries without what is shown of hits, which takes longer than to rank them."""
 
+from beamtrawl.search.answers.searcher import UNFILLED, Index
 from beamtrawl.search.index.deadline import Deadline
-from beamtrawl.search.searcher import UNFILLED, Index
 
 
 def best(index: Index, text: str, most: int = 10) -> list[tuple[float, str]]:

@@ -29,9 +29,9 @@ from ir_measures import RR, Success
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.gateway.searches import PAGE_PER_HOST
 from beamtrawl.search.index.bm25f import WEIGHTING
-from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.ranking.anchors import count_anchors
 from benchmarks import lucene

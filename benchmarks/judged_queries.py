@@ -40,9 +40,9 @@ import tantivy
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.bm25f import WEIGHTING, Weighting
 from beamtrawl.search.index.segment import Segment
-from beamtrawl.search.searcher import Index
 from beamtrawl.transforms import indexing
 from beamtrawl.transforms.indexing.analysis import STEMMERS, tokens
 from beamtrawl.transforms.indexing.write_segment import write_segment

@@ -30,9 +30,9 @@ import tantivy
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.bm25f import WEIGHTING
 from beamtrawl.search.index.segment import Segment
-from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.indexing.live_segments import live_index
 from beamtrawl.transforms.indexing.write_segment import DOCS, url_text

@@ -24,8 +24,8 @@ import pyarrow.compute as pc
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.segment import Segment
-from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing import analysis
 from beamtrawl.transforms.ranking.anchors import count_anchors

@@ -27,8 +27,8 @@ import tantivy
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.segment import Segment
-from beamtrawl.search.searcher import Index
 from benchmarks.asking import best
 
 COMMON = "the of and"

@@ -25,9 +25,9 @@ import lxml.html
 from markdown_it import MarkdownIt
 
 from beamtrawl.runners.exports.bodies import Stored, stored_pages
+from beamtrawl.runners.exports.page_markdown.content import Content, content, markdown
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.http import media_types
-from beamtrawl.transforms.markdown.content import Content, content, markdown
 
 KINDS = ("headings", "code blocks", "tables", "list items", "links")
 _HEADINGS = "self::h1 or self::h2 or self::h3 or self::h4 or self::h5 or self::h6"

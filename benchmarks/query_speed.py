@@ -36,8 +36,8 @@ import tantivy
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from beamtrawl.search.answers.make_hits import Snippets
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.segment import Segment
-from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.indexing.analysis import tokens
 from beamtrawl.transforms.indexing.write_segment import FORMS, POSTINGS, write_segment

@@ -24,7 +24,7 @@ from beamtrawl.transforms.directory.crawl_settings import stored_settings
 from beamtrawl.transforms.documents.parse_visits import parse_batch
 from beamtrawl.transforms.http.request_headers import Identity
 from beamtrawl.transforms.settings import Settings
-from beamtrawl.transforms.sql import query_batches
+from beamtrawl.transforms.sql.queries import query_batches
 from beamtrawl.transforms.tables.table_files import read_groups
 
 _SAMPLES = 3

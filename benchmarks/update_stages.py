@@ -33,7 +33,7 @@ from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.parsing import charsets, html_links, html_metadata, html_tree, main_text, source
 from beamtrawl.transforms.parsing.boilerplate import without_boilerplate
 from beamtrawl.transforms.parsing.html_page import parse_page
-from beamtrawl.transforms.parsing.language import choose_language
+from beamtrawl.transforms.parsing.language.detect import choose_language
 from beamtrawl.transforms.settings import Scope
 from beamtrawl.transforms.tables.schemas import DOCUMENTS, VISITS
 from beamtrawl.transforms.traps.watch_host import watch_host

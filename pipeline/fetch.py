@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..transforms import urls
+from ..transforms.batches.semi_join import CollectHosts
 from ..transforms.directory.pieces import Leftovers
 from ..transforms.directory.waiting import Waiting
-from ..transforms.exchange.semi_join import CollectHosts
 from ..transforms.frontier.read_due import Bounds, ReadDue
 from ..transforms.politeness.adopted import state_rows, visited_keys
 from ..transforms.politeness.backoff import STATE_COLUMNS, host_state, settled, shared_rest, without_refusal

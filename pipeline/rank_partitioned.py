@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..transforms.batches.writers import ReportFiles
 from ..transforms.directory.crawl_dir import Manifest, files_of
-from ..transforms.exchange.writers import ReportFiles
 from ..transforms.memory.bounds import PARTITION_LINKS
 from ..transforms.ranking.pagerank import MAX_SWEEPS, TOLERANCE
 from ..transforms.ranking.pagerank_partitioned import CHANGE, SweepRanks

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import apache_beam as beam
 
+from ..transforms.batches.semi_join import CollectKeys, ReadMatching
+from ..transforms.batches.writers import ReportFiles
 from ..transforms.directory.waiting import Waiting
-from ..transforms.exchange.semi_join import CollectKeys, ReadMatching
-from ..transforms.exchange.writers import ReportFiles
 from ..transforms.frontier.advance_urls import ReadMatchingWaiting
 from ..transforms.frontier.due_pages import IsPlanned
 from ..transforms.frontier.recrawl import AgeCriteria, WriteRevisits, read_due_keys

@@ -26,6 +26,8 @@ from ..transforms.aliases.learn import (
     with_forms,
 )
 from ..transforms.aliases.learned_rules import KnownRules
+from ..transforms.batches.semi_join import CollectKeys, CollectSet, ReadMatching
+from ..transforms.batches.writers import ReportFiles, WriteRows
 from ..transforms.documents.external import AdmitExternal
 from ..transforms.documents.finish_pages import Finished, FinishFn, FinishPages
 from ..transforms.documents.found_links import permitted
@@ -34,8 +36,6 @@ from ..transforms.documents.rejections import WriteRejections
 from ..transforms.duplicates.exact import JudgeContents, Judged
 from ..transforms.duplicates.minhash import BANDS
 from ..transforms.duplicates.near import Decided, DecideFn, FindNearDuplicates, FindPairsFn, ReadEarlierFn
-from ..transforms.exchange.semi_join import CollectKeys, CollectSet, ReadMatching
-from ..transforms.exchange.writers import ReportFiles, WriteRows
 from ..transforms.frontier.advance_urls import (
     Advanced,
     AdvanceFn,

@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Sequence
 
 from ..transforms.aliases.learned_rules import KnownRules
+from ..transforms.batches.stage_progress import StageProgress
 from ..transforms.directory.waiting import Waiting
-from ..transforms.exchange.stage_progress import StageProgress
 from ..transforms.frontier.revisit_plan import Plan
 from ..transforms.memory.bounds import ONE, Parts
 from ..transforms.parsing.crawl_scope import CrawlScope

@@ -86,7 +86,7 @@ def list_changes(
     `leave_out` says of URLs whether they are left out, beside those that nobody sees. Memory is bounded: that of the
     query by 1 GB, that of its result by MAX_CHANGES.
     """
-    from ..transforms.sql import open_tables  # noqa: PLC0415 - it imports DuckDB, which searches do not need
+    from ..transforms.sql.queries import open_tables  # noqa: PLC0415 - it imports DuckDB, which searches do not need
 
     blocks, signals = read_blocks(crawl), read_signals(crawl.root, paths_of(state.manifests, "robots"))
     counts: Counter[str] = Counter()
@@ -144,7 +144,7 @@ def _shortened(diff: Sequence[str]) -> Iterator[str]:
 
 def _texts(crawl: CrawlDir, state: State, rows: pa.Table, timeout_s: float) -> dict[tuple[str, int], str]:
     """The texts of the pages that have a diff, by URL and round, without the passages that authors exclude."""
-    from ..transforms.sql import open_tables  # noqa: PLC0415 - as above
+    from ..transforms.sql.queries import open_tables  # noqa: PLC0415 - as above
 
     rows = rows.filter(pc.and_(pc.equal(rows["change"], "changed"), pc.invert(rows["withheld"])))
     if not rows.num_rows:

@@ -95,7 +95,7 @@ def works(environment: Path, program: str) -> bool:
     return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
-OURS = "import beamtrawl.pipeline.crawl, beamtrawl.runners.engines.direct, beamtrawl.search.searcher"
+OURS = "import beamtrawl.pipeline.crawl, beamtrawl.runners.engines.direct, beamtrawl.search.answers.searcher"
 THEIRS = """
 import pipeline
 from importlib.metadata import files

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
-from .errors import BeamtrawlError
+from .outcomes import BeamtrawlError
 
 PARSERS = "beamtrawl.parsers"
 OBSERVERS = "beamtrawl.observers"

@@ -11,15 +11,15 @@ from functools import partial
 
 import apache_beam as beam
 
+from ...transforms.batches.find_damaged import FindDamaged
+from ...transforms.batches.writers import ReportFiles
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, iso, next_step
 from ...transforms.directory.own_files import remove
-from ...transforms.errors import CrawlDirError, DiskError
-from ...transforms.exchange.find_damaged import FindDamaged
-from ...transforms.exchange.writers import ReportFiles
 from ...transforms.indexing.live_segments import LiveSegment, files_of_segments, live_index
 from ...transforms.indexing.merge_policy import Policy, load_of, measure, merge_group
 from ...transforms.indexing.retention import unread_folders
 from ...transforms.memory.bounds import Parts, compact_bound
+from ...transforms.outcomes import CrawlDirError, DiskError
 from ...transforms.tables.table_files import TableFile
 from ..attempt import Attempt, Engine, Fitted
 from .damage import Damage

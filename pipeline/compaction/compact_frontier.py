@@ -7,10 +7,10 @@ from functools import partial
 
 import apache_beam as beam
 
+from ...transforms.batches.find_damaged import FindDamaged
+from ...transforms.batches.writers import ReportFiles
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, frontier_files, next_step
 from ...transforms.directory.waiting import Waiting, count_left, left_files, settle
-from ...transforms.exchange.find_damaged import FindDamaged
-from ...transforms.exchange.writers import ReportFiles
 from ...transforms.frontier.merge import WIDTH, Sized, choose_files, load_of, merge_frontier, merge_left
 from ...transforms.memory.bounds import compact_bound
 from ...transforms.tables.table_files import TableFile

@@ -7,10 +7,10 @@ from functools import partial
 
 import apache_beam as beam
 
+from ...transforms.batches.find_damaged import FindDamaged
+from ...transforms.batches.writers import ReportFiles
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, next_step
 from ...transforms.directory.table_runs import Run, runs_of
-from ...transforms.exchange.find_damaged import FindDamaged
-from ...transforms.exchange.writers import ReportFiles
 from ...transforms.memory.bounds import Parts, compact_bound
 from ...transforms.tables.layouts import LAYOUTS
 from ...transforms.tables.merge_tables import RANGE_ROWS, Part, load_of, merge, parts_of

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import NoReturn
 
 from ...transforms.directory.crawl_dir import CrawlDir
-from ...transforms.errors import CrawlDirError
+from ...transforms.outcomes import CrawlDirError
 from ...transforms.tables.damage import DAMAGED, damaged, problem
 from ...transforms.tables.table_files import TableFile, way_out
 

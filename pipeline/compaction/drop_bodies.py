@@ -10,9 +10,9 @@ import apache_beam as beam
 import numpy as np
 from numpy.typing import NDArray
 
+from ...transforms.batches.writers import ReportFiles
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, next_step
-from ...transforms.errors import CrawlDirError, DiskError
-from ...transforms.exchange.writers import ReportFiles
+from ...transforms.outcomes import CrawlDirError, DiskError
 from ...transforms.tables.damage import DAMAGED, damaged
 from ...transforms.tables.old_bodies import read_keys, removable_in, without_bodies
 from ...transforms.tables.table_files import TableFile

@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 from ...transforms.blocks.rules import Blocks
 from ...transforms.directory.checkpoints import over_since
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, next_step
-from ...transforms.errors import CrawlDirError
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.indexing.segment_files import read_file
 from ...transforms.indexing.write_segment import DOCS
+from ...transforms.outcomes import CrawlDirError
 from ...transforms.settings import Settings
 from ...transforms.tables.damage import require_whole
 from ...transforms.tables.layouts import LAYOUTS

@@ -10,9 +10,9 @@ from ...transforms.directory.checkpoints import fold
 from ...transforms.directory.crawl_dir import CrawlDir, next_step, visible_files
 from ...transforms.directory.own_files import is_own, removable, remove
 from ...transforms.directory.pieces import attempts_prefix, find_leftovers
-from ...transforms.errors import CrawlDirError
 from ...transforms.files import filesystem
 from ...transforms.files.store import is_draft
+from ...transforms.outcomes import CrawlDirError
 from ...transforms.tables.schemas import TABLES
 from .fold_history import KEPT_FOR
 

@@ -7,9 +7,9 @@ from functools import partial
 
 import apache_beam as beam
 
+from ...transforms.batches.writers import ReportFiles
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, next_step
 from ...transforms.documents.reindex import Reindex
-from ...transforms.exchange.writers import ReportFiles
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.tables.table_files import TableFile
 from ...transforms.urls.index_scope import WHOLE, IndexScope

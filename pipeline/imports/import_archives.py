@@ -19,9 +19,8 @@ from ...transforms.blocks.files import read_blocks
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, next_step, paths_of
 from ...transforms.directory.own_files import remove
 from ...transforms.directory.pieces import attempts_prefix, find_leftovers, find_promises
-from ...transforms.errors import CrawlDirError
 from ...transforms.http.request_headers import Identity
-from ...transforms.outcomes import IMPORTED, LINKS_ONLY
+from ...transforms.outcomes import IMPORTED, LINKS_ONLY, CrawlDirError
 from ...transforms.parsing.crawl_scope import CrawlScope
 from ...transforms.politeness.adopted import write_promises
 from ...transforms.settings import Settings, changed_values, render, settings_digest

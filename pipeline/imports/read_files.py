@@ -10,13 +10,13 @@ from ...transforms.archives.answers import reply_of
 from ...transforms.archives.reader import Record, read_records
 from ...transforms.archives.sources import Source
 from ...transforms.archives.visits import robots_of, visit_of
+from ...transforms.batches.stage_progress import StageProgress
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.pieces import find_leftovers
-from ...transforms.exchange.stage_progress import StageProgress
 from ...transforms.http.reply import Reply
+from ...transforms.politeness.workers.keeper import Keeper
+from ...transforms.politeness.workers.progress import Watch
 from ...transforms.tables.table_files import open_parquet
-from ...transforms.workers.keeper import Keeper
-from ...transforms.workers.progress import Watch
 from .read_before import keys_read
 from .stored_payloads import read_stored
 

@@ -9,9 +9,9 @@ import apache_beam as beam
 from ...transforms.archives.captures import Admission
 from ...transforms.archives.scan import scan_file
 from ...transforms.archives.sources import Source
+from ...transforms.batches.stage_progress import StageProgress
 from ...transforms.blocks.files import read_blocks
 from ...transforms.directory.crawl_dir import CrawlDir
-from ...transforms.exchange.stage_progress import StageProgress
 from ...transforms.files import filesystem
 from ...transforms.parsing.crawl_scope import CrawlScope
 from ...transforms.parsing.registry import kinds_of

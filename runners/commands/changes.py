@@ -11,7 +11,7 @@ from ...transforms.changes.feed import feed_id, write_feed
 from ...transforms.changes.find import BATCH, Change, Since, changes, json_line, later_than, parse_since, query
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.files.filesystem import split
-from ...transforms.sql import query_batches
+from ...transforms.sql.queries import query_batches
 from ..exports.output import require_file, whole_file
 from ..terminal.errors import Usage
 

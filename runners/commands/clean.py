@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from ...pipeline.compaction.garbage import remove_garbage
 from ...transforms.directory.crawl_dir import CrawlDir, visible_files
 from ...transforms.directory.own_files import foreign_files
-from ...transforms.errors import DiskError, is_full
 from ...transforms.files import filesystem
+from ...transforms.outcomes import DiskError, is_full
 from ...transforms.tables.schemas import TABLES
 from ..process.lock import Lock, guarded
 from ..terminal.units import counted

@@ -10,7 +10,7 @@ from ...pipeline.control import StopSignal
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import SETTINGS_FILE, stored_settings
 from ...transforms.directory.waiting import count_waiting
-from ...transforms.errors import BeamtrawlError
+from ...transforms.outcomes import BeamtrawlError
 from ...transforms.plugins import PluginError
 from ...transforms.settings import Settings, SettingsError, assignment, override, renamed
 from ..crawling import session

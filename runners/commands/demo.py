@@ -5,7 +5,7 @@ import contextlib
 import tempfile
 import threading
 
-from ...search.searcher import Index
+from ...search.answers.searcher import Index
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.own_files import refuse_foreign
 from ..demo import server

@@ -4,7 +4,7 @@ import argparse
 import sys
 import time
 
-from ...search.searcher import Index
+from ...search.answers.searcher import Index
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.named_crawls import searched
 from ...transforms.rights.purposes import INPUT

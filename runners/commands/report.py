@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import stored_settings
-from ...transforms.sql import QueryError
+from ...transforms.sql.queries import QueryError
 from ..estimate.plan import Estimate
 from ..estimate.saved import SAVED, parse_estimate
 from ..exports.output import require_file

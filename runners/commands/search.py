@@ -10,10 +10,10 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
 from ...search.answers.cursor import Cursor, CursorError, decode
-from ...search.results.hits import Explanation, Results, as_json
-from ...search.results.render import below_title, bounded
-from ...search.results.snippets import Snippet
-from ...search.searcher import AFTER_ALONE, ORDERS, Index
+from ...search.answers.results.hits import Explanation, Results, as_json
+from ...search.answers.results.render import below_title, bounded
+from ...search.answers.results.snippets import Snippet
+from ...search.answers.searcher import AFTER_ALONE, ORDERS, Index
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_words import names_crawl
 from ...transforms.directory.named_crawls import searched

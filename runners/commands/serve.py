@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ...search.answers.searcher import Index
 from ...search.index.segments import CACHE_BYTES
-from ...search.searcher import Index
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.named_crawls import searched
 from ..terminal.errors import Failure, Usage

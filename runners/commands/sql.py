@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ...transforms.directory.crawl_dir import CrawlDir
-from ...transforms.sql import QueryError, query
+from ...transforms.sql.queries import QueryError, query
 from ..terminal.errors import Failure, Usage
 
 

@@ -13,7 +13,7 @@ from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions,
 from apache_beam.runners.runner import PipelineRunner
 
 from ...transforms.memory.limits import Memory
-from ...transforms.parsing.language import keep_copy_in, load_model
+from ...transforms.parsing.language.detect import keep_copy_in, load_model
 from ..process import usage
 from ..process.cache_folder import cache_folder
 from ..process.memory import share_memory

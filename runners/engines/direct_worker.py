@@ -42,7 +42,7 @@ def main() -> None:
     from apache_beam.runners.worker import sdk_worker_main
 
     from ...pipeline import fetch, update  # noqa: F401
-    from ...transforms.parsing.language import keep_copy_in, load_model
+    from ...transforms.parsing.language.detect import keep_copy_in, load_model
     from .inspection import inspected_once
 
     keep_copy_in(cache_folder())

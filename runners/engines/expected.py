@@ -4,7 +4,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 
-from ...transforms.errors import BeamtrawlError
+from ...transforms.outcomes import BeamtrawlError
 from ..terminal.errors import Failure
 
 _LINE = re.compile(r"^(?:RuntimeError: )?beamtrawl\.[\w.]+: (.+)$", re.MULTILINE)

@@ -23,7 +23,7 @@ from apache_beam.runners.portability.portable_runner import PortableRunner
 from apache_beam.utils.subprocess_server import JavaJarServer
 from apache_beam.version import __version__ as BEAM
 
-from ...transforms.errors import BeamtrawlError
+from ...transforms.outcomes import BeamtrawlError
 from ..process.submission import Submitter
 from ..terminal.errors import Failure, Usage
 from .beam_runner import free_port

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from ...transforms.freshness.change_rate import DAY
+from ...transforms.frontier.freshness.change_rate import DAY
 from ...transforms.frontier.revisit_plan import FADING, OBSERVED, host_rate
 from ...transforms.outcomes import Outcome
 from ...transforms.rights.signals import AI_TRAIN, NO

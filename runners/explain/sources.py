@@ -10,7 +10,7 @@ from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
 from ...transforms.http.request_headers import Identity
 from ...transforms.parsing.crawl_scope import CrawlScope
 from ...transforms.settings import Settings, settings_digest
-from ...transforms.sql_views import connect
+from ...transforms.sql.views import connect
 from ...transforms.tables.schemas import Row
 from ...transforms.urls.index_scope import IndexScope
 

@@ -7,7 +7,7 @@ import duckdb
 import pyarrow as pa
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
-from ...transforms.sql import open_tables
+from ...transforms.sql.queries import open_tables
 from ...transforms.tables.schemas import VISITS
 from ...transforms.tables.table_files import TableFile, conform, open_parquet, present, round_of
 from .captures import groups, keys

@@ -13,7 +13,7 @@ from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from ...transforms.indexing.write_segment import without_passages
 from ...transforms.outcomes import Outcome
 from ...transforms.parsing import robots_meta
-from ...transforms.sql_views import connect
+from ...transforms.sql.views import connect
 from ...transforms.tables.schemas import ROBOTS, VISITS
 from ...transforms.tables.sitemap_terms import EXTERNAL, PROBE
 from ...transforms.tables.table_files import TableFile, conform, open_parquet, read_table, round_of

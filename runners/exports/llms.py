@@ -7,8 +7,8 @@ from urllib.parse import unquote, urlsplit
 
 from markdown_it import MarkdownIt
 
-from ...transforms.markdown.content import without_unseen
-from ...transforms.markdown.escapes import destination, escape, escape_start, heading
+from .page_markdown.content import without_unseen
+from .page_markdown.escapes import destination, escape, escape_start, heading
 
 _PAGES = "Pages"
 """The section of pages that are in no folder."""

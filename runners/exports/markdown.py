@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from ...transforms.http import media_types
 from ...transforms.indexing.write_segment import without_passages
-from ...transforms.markdown.content import content, markdown, without_unseen
-from ...transforms.markdown.stored_text import from_text
 from ...transforms.parsing import charsets, front_matter
 from ...transforms.parsing.page_rules import PageRules
 from ...transforms.rights.usage import Usage
 from ..terminal.visible import visible
 from .bodies import Stored
+from .page_markdown.content import content, markdown, without_unseen
+from .page_markdown.stored_text import from_text
 
 
 class Rendered(NamedTuple):

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, TextIO, cast
 
-from ...transforms.errors import reason
 from ...transforms.files import filesystem
 from ...transforms.files.store import Store
+from ...transforms.outcomes import reason
 from ...transforms.tables.schemas import TABLES
 from ..terminal.errors import Failure, Usage
 from ..terminal.visible import visible

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...search.opening import LeaveOut, Mask
+from ...search.answers.opening import LeaveOut, Mask
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.http.request_headers import Identity

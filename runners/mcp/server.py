@@ -13,7 +13,7 @@ from mcp.server import Server
 
 from ... import __version__
 from ...search.gateway.reload import NoIndexError
-from ...transforms.errors import BeamtrawlError
+from ...transforms.outcomes import BeamtrawlError
 from .schemas import MAX_TEXT_BYTES, THIRD_PARTY, ArgumentError
 from .texts import SCHEME, Id, id_of_uri, piece, shortened, uri_of
 from .tools import Tools

@@ -13,17 +13,17 @@ import pyarrow.compute as pc
 
 from ...pipeline.release_held import with_released
 from ...search.answers.cursor import CursorError, decode
+from ...search.answers.results.hits import Hit, Listed, Stored
+from ...search.answers.searcher import Index
 from ...search.changes import list_changes, page_of, state_of
 from ...search.gateway.reload import LatestIndex
-from ...search.results.hits import Hit, Listed, Stored
-from ...search.searcher import Index
 from ...transforms.blocks.files import read_blocks
 from ...transforms.changes.find import Since, later_than, parse_since
 from ...transforms.directory.crawl_dir import CrawlDir, paths_of
 from ...transforms.directory.crawl_settings import stored_settings
-from ...transforms.errors import BeamtrawlError
+from ...transforms.outcomes import BeamtrawlError
 from ...transforms.robots.stored_signals import read_signals
-from ...transforms.sql import query_first
+from ...transforms.sql.queries import query_first
 from ...transforms.tables.schemas import DOCUMENTS, VISITS
 from ...transforms.tables.table_files import read_table
 from ...transforms.urls import canonicalize

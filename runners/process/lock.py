@@ -19,9 +19,9 @@ from ...transforms.directory.claims import (
     render_released,
 )
 from ...transforms.directory.crawl_dir import CrawlDir
-from ...transforms.errors import CrawlDirError
 from ...transforms.files import filesystem
 from ...transforms.files.store import Tag
+from ...transforms.outcomes import CrawlDirError
 from ..terminal.errors import LockedError
 
 HEARTBEAT = 10.0  # seconds

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ... import __version__
-from ...transforms.errors import BeamtrawlError
+from ...transforms.outcomes import BeamtrawlError
 from ..commands.examples import EXAMPLES
 from ..commands.registry import COMMANDS, Command
 from ..process.absent import BEAM_OPTIONAL, absent

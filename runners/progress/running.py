@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from ...transforms.directory.crawl_dir import Step
 from ...transforms.files import filesystem
 from ...transforms.outcomes import count_requests
-from ...transforms.workers.reports import Failure, Queue
+from ...transforms.politeness.workers.reports import Failure, Queue
 
 T = TypeVar("T")
 

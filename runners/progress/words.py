@@ -7,7 +7,7 @@ from ...pipeline.control import End
 from ...pipeline.seeds import Added
 from ...transforms.directory.crawl_dir import Manifest
 from ...transforms.outcomes import EXTERNAL_VISITS, IMPORTED, REQUESTED, Outcome, count_requests
-from ...transforms.workers.reports import ANSWER, Queue
+from ...transforms.politeness.workers.reports import ANSWER, Queue
 from ..terminal.units import counted, duration, size
 from .running import Running
 

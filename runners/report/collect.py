@@ -4,9 +4,9 @@ from collections.abc import Callable
 from datetime import datetime
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest
-from ...transforms.errors import CrawlDirError
+from ...transforms.outcomes import CrawlDirError
 from ...transforms.settings import Settings
-from ...transforms.sql import open_tables
+from ...transforms.sql.queries import open_tables
 from ..estimate.plan import Estimate
 from ..state.crawl_status import summarize
 from .content import Report, Section

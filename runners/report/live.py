@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, next_step
 from ...transforms.directory.crawl_settings import stored_settings
-from ...transforms.errors import CrawlDirError
-from ...transforms.outcomes import Outcome
+from ...transforms.outcomes import CrawlDirError, Outcome
 from ...transforms.settings import Settings
 from ..progress.elsewhere import FoundStep, find_step
 from ..progress.running import History, Reported, Running

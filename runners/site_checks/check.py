@@ -11,7 +11,7 @@ from ...transforms.http.request_headers import Identity
 from ...transforms.parsing.crawl_scope import CrawlScope
 from ...transforms.sections.section import url_of
 from ...transforms.settings import Scope, Settings
-from ...transforms.sql import open_tables
+from ...transforms.sql.queries import open_tables
 from ..terminal.units import counted
 from .gather import TABLES, drop_files, gather
 from .rules import BY_NAME, COLUMNS, RULES, SLOW_S, Finding, Rule

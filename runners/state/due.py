@@ -118,7 +118,7 @@ _AGED = """
 def _aged(
     crawl: CrawlDir, manifests: Sequence[Manifest], after: float, sitemaps_after: float, now: datetime
 ) -> Revisits:
-    from ...transforms.sql_views import connect  # noqa: PLC0415 - few crawls need it
+    from ...transforms.sql.views import connect  # noqa: PLC0415 - few crawls need it
 
     values = {"now": now, "pages": after, "sitemaps": min(after, sitemaps_after)}
     values |= {

@@ -2,7 +2,7 @@
 
 import traceback
 
-from ...transforms.errors import MAKE_ROOM, BeamtrawlError
+from ...transforms.outcomes import MAKE_ROOM, BeamtrawlError
 
 __all__ = [
     "BEAM_REPEATS",

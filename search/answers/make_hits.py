@@ -18,13 +18,13 @@ from ..index.scored import Scored
 from ..index.segment import HitFacts, Segment, StoredDocument
 from ..index.segments import Corpus
 from ..query.conditions import Query
-from ..results.beginnings import without_contents, without_title
-from ..results.form_matches import Forms, Match, Text, kept, matches_of
-from ..results.hits import Explanation, Hit, Part
-from ..results.named_sections import named_section
-from ..results.snippets import MAX_SCANNED_CHARACTERS, MAX_SEARCHED, WIDTH, Snippet, cut, passage, searchable
-from ..results.title_endings import first_part
 from .answer import Candidate, Terms
+from .results.beginnings import without_contents, without_title
+from .results.form_matches import Forms, Match, Text, kept, matches_of
+from .results.hits import Explanation, Hit, Part
+from .results.named_sections import named_section
+from .results.snippets import MAX_SCANNED_CHARACTERS, MAX_SEARCHED, WIDTH, Snippet, cut, passage, searchable
+from .results.title_endings import first_part
 
 SnippetKey = tuple[int, Forms, str]
 """A document, the forms that are marked in it, and the id of the section that links call as the query does, or ""."""

@@ -5,7 +5,7 @@ import re
 from ...transforms.indexing.analysis import tokens
 from ..index.patterns import pattern
 from ..query.lexemes import FIELDS, FILTERS
-from ..results.title_endings import first_part
+from .results.title_endings import first_part
 
 COMPARED = 100
 """The most pages, the best of those that have all words in their titles, whose titles are compared with the text."""

@@ -11,10 +11,10 @@ from flask.typing import ResponseReturnValue
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from ...transforms.directory.crawl_dir import CrawlDir
+from ..answers.results.render import bounded, is_language, is_web_url, readable
+from ..answers.results.snippets import marked
+from ..answers.searcher import Index
 from ..index.segments import CACHE_BYTES
-from ..results.render import bounded, is_language, is_web_url, readable
-from ..results.snippets import marked
-from ..searcher import Index
 from .changes import TIME_LIMIT_S, show_changes
 from .embedding import share
 from .languages import speak

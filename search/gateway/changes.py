@@ -13,9 +13,9 @@ from werkzeug.exceptions import ServiceUnavailable
 from ...transforms.changes.feed import feed_id, write_feed
 from ...transforms.changes.find import Change, Since, parse_since
 from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError
-from ...transforms.errors import QueryTimeout
+from ...transforms.outcomes import QueryTimeout
+from ..answers.searcher import Index
 from ..changes import MAX_CHANGES, PAGE_CHANGES, Listing, State, list_changes, page_of, state_of
-from ..searcher import Index
 from .limits import limit
 from .rate_limits import Rate
 from .reload import LatestIndex, NoIndexError

@@ -8,10 +8,10 @@ from typing import TypeVar
 from ...transforms.blocks.files import FOLDER as BLOCKS
 from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from ..answers.cursor import CursorError
+from ..answers.opening import WITHOUT_INDEX, LeaveOut
+from ..answers.searcher import Index
 from ..index.postings import Unit
 from ..index.segments import CACHE_BYTES
-from ..opening import WITHOUT_INDEX, LeaveOut
-from ..searcher import Index
 
 RELOAD_INTERVAL_S = 1.0
 """The time between two checks for new manifests and blocks."""

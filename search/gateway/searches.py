@@ -10,14 +10,14 @@ import flask
 from flask.typing import ResponseReturnValue
 
 from ..answers.cursor import CursorError, decode
+from ..answers.results.hits import Results, as_json
+from ..answers.results.render import is_web_url, narrowing, shown
+from ..answers.searcher import AFTER_ALONE, ORDERS, Index
 from ..answers.shorter import shorter
-from ..results.hits import Results, as_json
-from ..results.render import is_web_url, narrowing, shown
-from ..searcher import AFTER_ALONE, ORDERS, Index
-from ..suggest import suggestions
 from .metrics import Metrics
 from .query_log import Asked, QueryLog
 from .reload import LatestIndex
+from .suggest import suggestions
 
 PAGE_HITS = 10
 """Hits on a page of results."""

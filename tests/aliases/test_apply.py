@@ -3,7 +3,7 @@
 from beamtrawl.transforms.aliases.apply import stands_for
 from beamtrawl.transforms.aliases.rules import Rule, Rules
 from beamtrawl.transforms.aliases.sample import Count, Sample
-from beamtrawl.transforms.exchange.batch_schemas import CANDIDATES
+from beamtrawl.transforms.batches.batch_schemas import CANDIDATES
 from beamtrawl.transforms.frontier.url_states import advance
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.tables.schemas import URLS

@@ -13,8 +13,8 @@ import pytest
 
 import beamtrawl
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
-from beamtrawl.transforms.sql import open_tables
-from beamtrawl.transforms.sql_views import SNAPSHOTS
+from beamtrawl.transforms.sql.queries import open_tables
+from beamtrawl.transforms.sql.views import SNAPSHOTS
 from beamtrawl.transforms.tables.schemas import TABLES
 from tests.support import stores
 from tests.support.web import Web

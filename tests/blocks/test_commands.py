@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.gateway.app import create_app
 from beamtrawl.search.gateway.reload import RELOAD_INTERVAL_S
-from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
 from tests.support.web import Web, html, redirect

@@ -8,11 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamtrawl.pipeline.compaction.forget import forget
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.blocks.files import read_blocks
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
-from beamtrawl.transforms.errors import BeamtrawlError
 from beamtrawl.transforms.files import filesystem
+from beamtrawl.transforms.outcomes import BeamtrawlError
 from beamtrawl.transforms.settings import Settings
 from tests.support import crawls
 from tests.support.command_line import LOOPBACK, beamtrawl

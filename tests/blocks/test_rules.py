@@ -63,6 +63,15 @@ def test_patterns_with_a_path_are_those_of_release(pattern: str, text: str) -> N
     assert (blocks.match(url) is not None, blocks.mask(pa.chunked_array([[url]])).to_pylist()) == (wanted, [wanted])
 
 
+def test_an_ipv6_address_is_literal() -> None:
+    matches = compile_allow_list(["[::1]:8080/cal/*"])
+    assert [matches(f"http://{rest}") for rest in ("[::1]:8080/cal/1", "1:8080/cal/1", "[::1]:8080/x")] == [
+        True,
+        False,
+        False,
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "pattern"),
     [("A.test", "a.test"), ("a.test/", "a.test"), ("A.test:81/", "a.test:81"), ("a.test/X", "a.test/X")],

@@ -107,7 +107,12 @@ def test_modules_are_absent_in_the_block_only() -> None:
 
 def test_the_reading_side_of_the_index_needs_no_beam() -> None:
     """As in a notebook or a server of one's own, without the program."""
-    reading = ["search.searcher", "search.exports", "transforms.indexing.verify", "transforms.ranking.pagerank"]
+    reading = [
+        "search.answers.searcher",
+        "runners.exports.ciff_index",
+        "transforms.indexing.verify",
+        "transforms.ranking.pagerank",
+    ]
     names = ", ".join(f"beamtrawl.{module}" for module in reading)
     program = f"import sys, {names}\nprint(*sys.modules)\nimport beamtrawl.search.gateway.app; print(*sys.modules)"
     ran = subprocess.run([PROGRAM[0], "-P", "-c", program], capture_output=True, text=True, check=True)

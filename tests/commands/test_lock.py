@@ -19,8 +19,8 @@ from beamtrawl.runners.process.lock import Lock
 from beamtrawl.runners.terminal.errors import LockedError
 from beamtrawl.transforms.directory.claims import STALE, is_stale, read_owner
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest
-from beamtrawl.transforms.errors import DiskError
 from beamtrawl.transforms.files import filesystem
+from beamtrawl.transforms.outcomes import DiskError
 from tests.support.disks import Fault, SimulatedDisk
 from tests.support.tables import each_row
 
@@ -191,7 +191,7 @@ WRITER = """
 import sys
 from beamtrawl.runners.terminal.errors import LockedError
 from beamtrawl.runners.process.lock import Lock
-from beamtrawl.transforms.errors import BeamtrawlError
+from beamtrawl.transforms.outcomes import BeamtrawlError
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 
 directory, name, stale, heartbeat = CrawlDir(sys.argv[1]), sys.argv[2], *map(float, sys.argv[3:])

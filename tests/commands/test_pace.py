@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.runners.checks.pace import Pace, seconds_left
+from beamtrawl.runners.commands.checks.pace import Pace, seconds_left
 from beamtrawl.runners.terminal.errors import Failure
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.directory.pieces import PromiseLog

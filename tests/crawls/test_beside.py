@@ -17,11 +17,11 @@ from werkzeug.test import Client
 
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.commands.serving.submissions import open_submissions
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.gateway.app import create_app
-from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.settings import render
-from beamtrawl.transforms.sql import query
+from beamtrawl.transforms.sql.queries import query
 from tests.support.command_line import PROGRAM, beamtrawl
 from tests.support.crawls import crawl, rows, settings, states
 from tests.support.web import Web, html

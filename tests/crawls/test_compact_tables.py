@@ -10,7 +10,7 @@ from beamtrawl.pipeline.compaction.compact_tables import LOGS, merge_tables
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.directory.table_runs import all_runs, full_tier
 from beamtrawl.transforms.directory.verify import row_faults
-from beamtrawl.transforms.sql import open_tables
+from beamtrawl.transforms.sql.queries import open_tables
 from beamtrawl.transforms.tables.layouts import LAYOUTS
 from tests.support.crawls import InProcess, crawl, fetch
 from tests.support.web import Page, Web, html, redirect

@@ -16,10 +16,10 @@ import pytest
 
 from beamtrawl.runners.crawling.session import naming_garbage
 from beamtrawl.runners.terminal.errors import Failure
-from beamtrawl.transforms import errors
+from beamtrawl.transforms import outcomes as errors
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
-from beamtrawl.transforms.errors import CrawlDirError, DiskError
 from beamtrawl.transforms.files import filesystem
+from beamtrawl.transforms.outcomes import CrawlDirError, DiskError
 from beamtrawl.transforms.tables.table_files import new_path
 from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl, failure
 from tests.support.crawls import crawl, fetch, rows

@@ -6,7 +6,7 @@ import pytest
 
 from beamtrawl.runners.process.lock import Lock
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
-from beamtrawl.transforms.errors import CrawlDirError
+from beamtrawl.transforms.outcomes import CrawlDirError
 from beamtrawl.transforms.tables.table_files import TableWriter
 
 MOVED = r"crawl was moved or removed during this command; run it again with its new place$"

@@ -15,7 +15,7 @@ from beamtrawl.pipeline.compaction.drop_bodies import drop_bodies
 from beamtrawl.pipeline.compaction.fold_history import fold_history
 from beamtrawl.pipeline.compaction.rebuild_index import rebuild_index
 from beamtrawl.runners.exports.captures import captures
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 from beamtrawl.transforms.directory.verify import file_faults, promised_files, row_faults
 from beamtrawl.transforms.tables.old_bodies import KEYS, removable, without_bodies

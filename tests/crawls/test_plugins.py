@@ -12,7 +12,7 @@ import pytest
 
 from beamtrawl.runners.commands.status import render
 from beamtrawl.runners.state.crawl_status import summarize
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms import settings
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.http.client import Client

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import pytest
 
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing.analysis import tokens
 from tests.support import access_log

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from beamtrawl.pipeline.control import End
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support.crawls import crawl, frontier, rows, states
 from tests.support.web import Page, Web, html, redirect

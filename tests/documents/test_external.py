@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.batches.batch_schemas import CANDIDATES
 from beamtrawl.transforms.documents.external import Known, admitted, external_of
 from beamtrawl.transforms.documents.found_links import links_column
 from beamtrawl.transforms.documents.page_yield import yield_rows
 from beamtrawl.transforms.documents.parse_visits import parse_visit
-from beamtrawl.transforms.exchange.batch_schemas import CANDIDATES
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Scope
 from beamtrawl.transforms.tables.other_visits import visits_without_page

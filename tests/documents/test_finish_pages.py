@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.batches.batch_schemas import NOT_FOLLOWED, PAGES
 from beamtrawl.transforms.documents.finish_pages import FinishFn, candidates_of, flatten_links, index_shard
 from beamtrawl.transforms.documents.rejections import add_rejections, rejections_of
-from beamtrawl.transforms.exchange.batch_schemas import NOT_FOLLOWED, PAGES
 from beamtrawl.transforms.frontier.link_targets import merge_candidates
 from beamtrawl.transforms.tables.schemas import DOCUMENTS
 from beamtrawl.transforms.tables.table_files import conform

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from beamtrawl.transforms.batches.batch_schemas import NOT_FOLLOWED
 from beamtrawl.transforms.documents.found_links import links_column
 from beamtrawl.transforms.documents.parse_visits import (
     fact_row,
@@ -12,7 +13,6 @@ from beamtrawl.transforms.documents.parse_visits import (
     parse_visit,
     respelled,
 )
-from beamtrawl.transforms.exchange.batch_schemas import NOT_FOLLOWED
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.parsing.html_page import Link
 from beamtrawl.transforms.settings import Scope

@@ -4,10 +4,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.batches.batch_schemas import PAGES
 from beamtrawl.transforms.documents.finish_pages import mark_duplicates
 from beamtrawl.transforms.documents.shard_pages import CONTENT, PART_BYTES, ShardPages
 from beamtrawl.transforms.duplicates.exact import DUPLICATES
-from beamtrawl.transforms.exchange.batch_schemas import PAGES
 from beamtrawl.transforms.tables.batches import read_ipc, to_ipc
 from beamtrawl.transforms.urls import host
 from tests.documents.test_finish_pages import link, page, table

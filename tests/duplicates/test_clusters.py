@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.batches.batch_schemas import PAGES
 from beamtrawl.transforms.duplicates import minhash
 from beamtrawl.transforms.duplicates.clusters import (
     DOCUMENT,
@@ -20,7 +21,6 @@ from beamtrawl.transforms.duplicates.clusters import (
     find_pairs,
 )
 from beamtrawl.transforms.duplicates.near_rows import mark_near_duplicates, near_key, near_rows
-from beamtrawl.transforms.exchange.batch_schemas import PAGES
 from beamtrawl.transforms.urls.canonical import url_key
 
 NOW, SIMILARITY = 5, 0.75

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from beamtrawl.runners.commands.status import render
 from beamtrawl.runners.state.crawl_status import summarize
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.settings import render as toml
 from beamtrawl.transforms.urls import url_key

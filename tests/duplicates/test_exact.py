@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.batches.batch_schemas import CONTENTS, FACTS
 from beamtrawl.transforms.duplicates.exact import (
     DUPLICATES,
     PAIRS,
@@ -13,7 +14,6 @@ from beamtrawl.transforms.duplicates.exact import (
     judge_contents,
     released_contents,
 )
-from beamtrawl.transforms.exchange.batch_schemas import CONTENTS, FACTS
 from beamtrawl.transforms.tables.batches import from_ipc, to_ipc
 from beamtrawl.transforms.tables.schemas import DIGESTS
 from beamtrawl.transforms.tables.table_files import read_table

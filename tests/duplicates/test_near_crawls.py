@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support.crawls import crawl, rows, states
 from tests.support.web import Answer, Page, Web, html, status

@@ -18,7 +18,7 @@ from apache_beam.transforms.window import GlobalWindow, GlobalWindows, WindowedV
 from beamtrawl.runners.engines.bundles import Runner, keep_in_file
 from beamtrawl.runners.engines.in_memory import InMemoryRunner
 from beamtrawl.runners.process.spool import Spool, SpooledList
-from beamtrawl.transforms.exchange.partitions import Partition
+from beamtrawl.transforms.batches.partitions import Partition
 
 MB = 1 << 20
 

@@ -4,17 +4,17 @@ import pytest
 
 from beamtrawl.runners.engines.expected import message_of, reporting
 from beamtrawl.runners.terminal.errors import Failure
-from beamtrawl.transforms.errors import CrawlDirError, DiskError
+from beamtrawl.transforms.outcomes import CrawlDirError, DiskError
 from tests.support.tables import each_row
 
 TRACE = "Traceback (most recent call last):\n  File 'x', line 1\n"
 MESSAGES = {
     "in this process": (CrawlDirError("x cannot be read; y [while running 'Read/A']"), "x cannot be read; y"),
     "in a worker": (
-        RuntimeError(f"{TRACE}beamtrawl.transforms.errors.DiskError: full [while running 'B']\n\n"),
+        RuntimeError(f"{TRACE}beamtrawl.transforms.outcomes.DiskError: full [while running 'B']\n\n"),
         "full",
     ),
-    "in a worker, wrapped": (RuntimeError(f"{TRACE}RuntimeError: beamtrawl.transforms.errors.DiskError: no"), "no"),
+    "in a worker, wrapped": (RuntimeError(f"{TRACE}RuntimeError: beamtrawl.transforms.outcomes.DiskError: no"), "no"),
     "with a cause": (
         RuntimeError(f"{TRACE}beamtrawl.a.B: first\n{TRACE}beamtrawl.a.B: last [while running 'C']"),
         "last",

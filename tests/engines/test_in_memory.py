@@ -11,7 +11,7 @@ from apache_beam.transforms.window import GlobalWindow, WindowedValue
 from beamtrawl.runners.engines.direct import DirectEngine, runs_in_memory
 from beamtrawl.runners.engines.in_memory import InMemoryRunner
 from beamtrawl.runners.terminal.errors import Failure
-from beamtrawl.transforms.errors import CrawlDirError
+from beamtrawl.transforms.outcomes import CrawlDirError
 from tests.engines.test_bundles import CountFn
 from tests.support.tables import each_row
 

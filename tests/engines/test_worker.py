@@ -14,7 +14,7 @@ from google.protobuf import json_format, text_format
 from beamtrawl.pipeline.attempt import Engine
 from beamtrawl.runners.engines.choose import engine
 from beamtrawl.runners.engines.worker import harness_environment
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support import access_log
 from tests.support.crawls import crawl, rows, without_times

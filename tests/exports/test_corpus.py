@@ -14,7 +14,7 @@ import pytest
 from beamtrawl.runners.exports.corpus import COLUMNS, REASONS, query, write_corpus
 from beamtrawl.runners.exports.output import whole_folder
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
-from beamtrawl.transforms.sql import query_batches
+from beamtrawl.transforms.sql.queries import query_batches
 from tests.support.command_line import beamtrawl, contents, failure
 from tests.support.committed import commit_rows
 

@@ -8,10 +8,10 @@ import pytest
 
 from beamtrawl.runners.engines.in_memory import InMemoryRunner
 from beamtrawl.transforms.aliases.learned_rules import KnownRules
+from beamtrawl.transforms.batches.batch_schemas import CANDIDATES, FACTS
+from beamtrawl.transforms.batches.writers import ReportFiles
 from beamtrawl.transforms.directory.waiting import MATCHED, Waiting
 from beamtrawl.transforms.duplicates.clusters import VERDICTS
-from beamtrawl.transforms.exchange.batch_schemas import CANDIDATES, FACTS
-from beamtrawl.transforms.exchange.writers import ReportFiles
 from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.frontier.advance_urls import (
     AdvanceFn,

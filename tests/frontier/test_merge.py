@@ -18,7 +18,7 @@ from beamtrawl.transforms.directory.waiting import Waiting, count_waiting, left_
 from beamtrawl.transforms.frontier import merge
 from beamtrawl.transforms.frontier.files import ORDER, is_sorted
 from beamtrawl.transforms.frontier.merge import Sized, choose_files, count_up_to, merge_frontier, merge_sorted
-from beamtrawl.transforms.sql import query
+from beamtrawl.transforms.sql.queries import query
 from beamtrawl.transforms.tables.schemas import FRONTIER
 from beamtrawl.transforms.tables.table_files import open_parquet, read_table
 from tests.frontier.test_read_due import row, sorted_file, unsorted_file

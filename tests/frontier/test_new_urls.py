@@ -4,7 +4,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.exchange.batch_schemas import CANDIDATES, FACTS
+from beamtrawl.transforms.batches.batch_schemas import CANDIDATES, FACTS
 from beamtrawl.transforms.frontier.link_targets import discovered_tables
 from beamtrawl.transforms.frontier.new_urls import separate
 from beamtrawl.transforms.frontier.url_states import advance

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from beamtrawl.transforms.freshness.change_rate import DAY
+from beamtrawl.transforms.frontier.freshness.change_rate import DAY
 from beamtrawl.transforms.frontier.revisit_plan import Plan, count_first, plan_visits, weight
 from beamtrawl.transforms.frontier.url_states import compared, remembered
 from beamtrawl.transforms.settings import Priority, Recrawl, Sitemaps

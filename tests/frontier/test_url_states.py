@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.batches.batch_schemas import CANDIDATES, FACTS
 from beamtrawl.transforms.duplicates.digest import of_html
-from beamtrawl.transforms.exchange.batch_schemas import CANDIDATES, FACTS
 from beamtrawl.transforms.frontier.link_targets import merge_candidates
 from beamtrawl.transforms.frontier.url_states import advance, after_visit, compared, remembered, retry_at, waits_already
 from beamtrawl.transforms.outcomes import NO_ADDRESS, REQUESTED, Outcome

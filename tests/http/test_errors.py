@@ -5,9 +5,8 @@ import os
 
 import pytest
 
-from beamtrawl.transforms.errors import BeamtrawlError
 from beamtrawl.transforms.http.errors import request_error
-from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.outcomes import BeamtrawlError, Outcome
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])

@@ -14,7 +14,7 @@ from beamtrawl.pipeline.release_held import release, with_released
 from beamtrawl.transforms.archives.sources import sources_of
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Step
 from beamtrawl.transforms.directory.pieces import PromiseLog
-from beamtrawl.transforms.errors import CrawlDirError
+from beamtrawl.transforms.outcomes import CrawlDirError
 from beamtrawl.transforms.settings import settings_digest
 from beamtrawl.transforms.tables.schemas import HostRow
 from tests.imports.test_bad_input import record

@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from beamtrawl.pipeline.attempt import Attempt
-from beamtrawl.search.exports import write_ciff
-from beamtrawl.search.searcher import Index
-from beamtrawl.search.suggest import suggestions
+from beamtrawl.runners.exports.ciff_index import write_ciff
+from beamtrawl.search.answers.searcher import Index
+from beamtrawl.search.gateway.suggest import suggestions
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Step, files_of
 from beamtrawl.transforms.robots.rules import parse
 from beamtrawl.transforms.robots.signal_lines import text_of

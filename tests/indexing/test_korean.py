@@ -2,7 +2,7 @@
 
 import pytest
 
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing.korean import morphemes
 from tests.support.corpus import indexed

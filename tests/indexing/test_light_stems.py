@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.segment import Segment
-from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing import endings as endings_module
 from beamtrawl.transforms.indexing.analysis import word_class, word_classes
 from beamtrawl.transforms.indexing.endings import ENDINGS, LEAST

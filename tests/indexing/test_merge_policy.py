@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.pipeline.compaction.compact import drop_history
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 from beamtrawl.transforms.indexing.live_segments import live_index
 from beamtrawl.transforms.indexing.merge_policy import Sized, everything, full_tiers, load_of, merge_group

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.indexing.merge import Part, merge_segments
 from beamtrawl.transforms.indexing.read_segment import whole_terms
 from beamtrawl.transforms.indexing.segment_files import VERSION_KEY

@@ -5,9 +5,9 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.searcher import Index
+from beamtrawl.transforms.batches.batch_schemas import FACTS
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
-from beamtrawl.transforms.exchange.batch_schemas import FACTS
 from beamtrawl.transforms.indexing.tombstones import alive, removals_of_visits, tombstone_rows
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.tables.schemas import KEY, TOMBSTONES

@@ -9,8 +9,8 @@ import zlib
 import pytest
 
 from beamtrawl.transforms.kinds.office import Office
-from beamtrawl.transforms.office.archive import Archive
-from beamtrawl.transforms.office.content import Enough
+from beamtrawl.transforms.kinds.office_files.archive import Archive
+from beamtrawl.transforms.kinds.office_files.content import Enough
 from beamtrawl.transforms.parsing.robots_meta import Directives
 from beamtrawl.transforms.parsing.source import Source
 from tests.support.office import Entry, archive, docx, epub, odf, pptx, shape, stored, told, xlsx

@@ -2,9 +2,9 @@
 
 import doctest
 
-from beamtrawl.transforms.parsing import language as language_module
 from beamtrawl.transforms.parsing.html_page import parse_page
-from beamtrawl.transforms.parsing.language import choose_language
+from beamtrawl.transforms.parsing.language import detect as language_module
+from beamtrawl.transforms.parsing.language.detect import choose_language
 from tests.support.tables import each_row
 
 ENGLISH = "This is a text in a language that nobody has declared, so that it has to be told by its words alone. "

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-from beamtrawl.transforms.language_model import copy_name, load
+from beamtrawl.transforms.parsing.language.model import copy_name, load
 
 LANGUAGES = ["de", "en", "ja", "ru", "sr"]
 TEXTS = [

@@ -6,7 +6,7 @@ from beamtrawl.transforms.http.link_header import parse_link
 from beamtrawl.transforms.parsing.charsets import decode
 from beamtrawl.transforms.parsing.dates import parse_date
 from beamtrawl.transforms.parsing.html_page import Page, parse_page
-from beamtrawl.transforms.parsing.language import choose_language
+from beamtrawl.transforms.parsing.language.detect import choose_language
 from tests.support.tables import each_row
 
 URL = "http://a.test/page"

@@ -8,10 +8,10 @@ from beamtrawl.transforms.politeness import external_targets
 from beamtrawl.transforms.politeness.host_queue import HostTurn
 from beamtrawl.transforms.politeness.scheduler import HostScheduler
 from beamtrawl.transforms.politeness.url_queue import UrlQueue
+from beamtrawl.transforms.politeness.workers import keeper
 from beamtrawl.transforms.tables import sitemap_terms
 from beamtrawl.transforms.urls import filters
 from beamtrawl.transforms.urls.canonical import url_key
-from beamtrawl.transforms.workers import keeper
 from tests.support.contexts import visit_context
 from tests.support.simulation import SimulatedTime, SimulatedWeb
 from tests.support.web import OTHERWISE, Page, html, plain, slow, status

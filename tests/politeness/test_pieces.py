@@ -20,16 +20,16 @@ from beamtrawl.transforms.directory.pieces import (
     read_promises,
     write_piece,
 )
-from beamtrawl.transforms.errors import StoreError
 from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.files.local_disk import LocalDisk
 from beamtrawl.transforms.http.reply import Reply
+from beamtrawl.transforms.outcomes import StoreError
 from beamtrawl.transforms.politeness.adopted import state_rows
 from beamtrawl.transforms.politeness.visit_hosts import _VisitFn
+from beamtrawl.transforms.politeness.workers.keeper import Keeper
 from beamtrawl.transforms.politeness.works import Work
 from beamtrawl.transforms.tables.schemas import HostRow
 from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
-from beamtrawl.transforms.workers.keeper import Keeper
 from tests.support import slow_store
 from tests.support.contexts import visit_context
 from tests.support.disks import Fault, SimulatedDisk

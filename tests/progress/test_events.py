@@ -13,7 +13,7 @@ from beamtrawl.pipeline.seeds import Added
 from beamtrawl.runners.progress import events
 from beamtrawl.runners.progress.running import Reported, Running, Stage
 from beamtrawl.transforms.directory.crawl_dir import Manifest, Step
-from beamtrawl.transforms.workers.reports import Queue
+from beamtrawl.transforms.politeness.workers.reports import Queue
 from tests.support.command_line import LOOPBACK, beamtrawl
 from tests.support.web import Web, html
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from beamtrawl.runners.progress.running import History, Reported, Stage, add_up, read_reports
-from beamtrawl.transforms.exchange.stage_progress import StageProgress
+from beamtrawl.transforms.batches.stage_progress import StageProgress
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.outcomes import Outcome
-from beamtrawl.transforms.workers.progress import Report
-from beamtrawl.transforms.workers.reports import Census, Failure, Queue, Requests
+from beamtrawl.transforms.politeness.workers.progress import Report
+from beamtrawl.transforms.politeness.workers.reports import Census, Failure, Queue, Requests
 
 
 def report(active: int, count: int, longest: float, ends: float | None, **outcomes: int) -> dict[str, Any]:

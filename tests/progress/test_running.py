@@ -8,7 +8,7 @@ from beamtrawl.pipeline.update import STAGES
 from beamtrawl.runners.progress.running import Reported, Running, Stage
 from beamtrawl.runners.progress.words import line, screen
 from beamtrawl.transforms.directory.crawl_dir import Step
-from beamtrawl.transforms.workers.reports import Queue
+from beamtrawl.transforms.politeness.workers.reports import Queue
 
 FETCH = Running(Step("fetch", 3), 100, started=1000.0)
 BUSY = Reported(2, {"gone": 5, "fetched": 20}, 123_456, 4, 2, 1, 50, 12.0, 3000.0, rate=2.25)

@@ -12,7 +12,7 @@ from beamtrawl.pipeline.rank import rank
 from beamtrawl.runners.crawling.console import Console
 from beamtrawl.runners.crawling.session import rank_after_crawl
 from beamtrawl.runners.progress.outputs import TextOutput
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from beamtrawl.transforms.indexing.write_segment import write_segment
 from beamtrawl.transforms.ranking.endorsements import DOCUMENT_COLUMNS

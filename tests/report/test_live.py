@@ -14,7 +14,7 @@ from beamtrawl.runners.process.lock import Lock
 from beamtrawl.runners.report.live import LivePage
 from beamtrawl.search.gateway.app import create_app as create_gateway
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
-from beamtrawl.transforms.errors import CrawlDirError
+from beamtrawl.transforms.outcomes import CrawlDirError
 from beamtrawl.transforms.settings import render
 from tests.report.hostile import BAD, EVIL
 from tests.report.pages import figures, paragraphs, tables

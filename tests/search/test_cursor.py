@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from beamtrawl.pipeline.compaction.compact import merge
 from beamtrawl.search.answers import cursor
 from beamtrawl.search.answers.cursor import Cursor, CursorError, decode, encode
-from beamtrawl.search.searcher import UNFILLED, Index
+from beamtrawl.search.answers.searcher import UNFILLED, Index
 from beamtrawl.transforms.indexing.merge_policy import ALL
 from tests.support.corpus import commit, indexed
 from tests.support.crawls import InProcess

@@ -6,10 +6,10 @@ import random
 import pytest
 
 from beamtrawl.runners.program.main import run
+from beamtrawl.search.answers.results.hits import as_json
+from beamtrawl.search.answers.searcher import TIMED_OUT, Index
 from beamtrawl.search.gateway.app import create_app
 from beamtrawl.search.index.deadline import Deadline
-from beamtrawl.search.results.hits import as_json
-from beamtrawl.search.searcher import TIMED_OUT, Index
 from tests.support.corpus import indexed
 
 SEGMENTS, PAGES = 3, 60

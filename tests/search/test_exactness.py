@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from beamtrawl.pipeline.compaction.compact import merge
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing.korean import morphemes
 from beamtrawl.transforms.indexing.merge_policy import ALL, Policy

@@ -9,7 +9,7 @@ from google.protobuf import proto
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.search.exports import DESCRIPTION
+from beamtrawl.runners.exports.ciff_index import DESCRIPTION
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing import ciff
 from beamtrawl.transforms.indexing.analysis import tokens, word_class

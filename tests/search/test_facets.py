@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from beamtrawl.search.results.facets import Value
-from beamtrawl.search.results.hits import as_json
-from beamtrawl.search.results.render import Narrower, narrowing
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.results.facets import Value
+from beamtrawl.search.answers.results.hits import as_json
+from beamtrawl.search.answers.results.render import Narrower, narrowing
+from beamtrawl.search.answers.searcher import Index
 from tests.support.corpus import commit, indexed
 
 DATES = {"published_at": datetime(2024, 12, 31, 23, tzinfo=UTC)}

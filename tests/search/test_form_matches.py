@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.search.results.form_matches import Text, fold, matches_of, prepared
-from beamtrawl.search.results.snippets import marked, searchable, snippet
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.results.form_matches import Text, fold, matches_of, prepared
+from beamtrawl.search.answers.results.snippets import marked, searchable, snippet
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.indexing.analysis import clusters, is_overlapping, tokens
 from tests.support.corpus import indexed
 

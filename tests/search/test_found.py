@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from beamtrawl.search.answers.results import host_grouping
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.query import spelling
-from beamtrawl.search.results import host_grouping
-from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support.corpus import commit, indexed
 

@@ -3,12 +3,12 @@
 import pyarrow as pa
 import pytest
 
+from beamtrawl.search.answers.results.form_matches import prepared
+from beamtrawl.search.answers.results.host_grouping import by_host
+from beamtrawl.search.answers.results.snippets import searchable, snippet
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.query.parse import parse
 from beamtrawl.search.query.spelling import Dictionary
-from beamtrawl.search.results.form_matches import prepared
-from beamtrawl.search.results.host_grouping import by_host
-from beamtrawl.search.results.snippets import searchable, snippet
-from beamtrawl.search.searcher import Index
 from tests.support.corpus import indexed
 from tests.support.tables import each_row
 

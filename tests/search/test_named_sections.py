@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from beamtrawl.search.results.form_matches import prepared
-from beamtrawl.search.results.named_sections import named_section
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.results.form_matches import prepared
+from beamtrawl.search.answers.results.named_sections import named_section
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.sections.section import Section
 from tests.support.corpus import indexed
 from tests.support.tables import each_row

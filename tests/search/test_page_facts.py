@@ -5,9 +5,9 @@ import doctest
 import numpy as np
 import pytest
 
+from beamtrawl.search.answers.results.hits import as_json
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index import page_facts
-from beamtrawl.search.results.hits import as_json
-from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.merge import Part, merge_segments
 from beamtrawl.transforms.indexing.segment_files import read_file
 from tests.support.corpus import commit, indexed

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.pages import FEWEST, are_strings, long_lists, split_numbers, strings, together
 from beamtrawl.search.index.segment import Segment
-from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from beamtrawl.transforms.indexing.segment_files import Written, embedded_footers, numbers, read_file, write_opening
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, write_segment

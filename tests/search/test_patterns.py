@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index import patterns
-from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.analysis import tokens
 from tests.support.corpus import indexed
 

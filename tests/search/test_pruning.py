@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamtrawl.pipeline.compaction.compact import merge
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.deadline import Deadline
 from beamtrawl.search.index.postings import Postings
 from beamtrawl.search.index.pruning import MAX_UNITS, Weighted, all_scores, best, highest
 from beamtrawl.search.index.scored import scored
-from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing.merge_policy import ALL
 from beamtrawl.transforms.indexing.write_segment import ROW_POSTINGS

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.search.results import render
-from beamtrawl.search.results.render import below_title, bounded, is_web_url, readable
-from beamtrawl.search.results.snippets import marked
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.results import render
+from beamtrawl.search.answers.results.render import below_title, bounded, is_web_url, readable
+from beamtrawl.search.answers.results.snippets import marked
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.indexing.analysis import tokens
 from tests.support.command_line import beamtrawl
 from tests.support.corpus import indexed

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.segment import Segment
-from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS
 from tests.support.corpus import indexed
 from tests.support.stores import REQUESTS, url

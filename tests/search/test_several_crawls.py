@@ -8,12 +8,12 @@ import pytest
 
 from beamtrawl import open_crawls
 from beamtrawl.runners.commands.search import split_words
+from beamtrawl.search.answers.opening import packed, unpacked
+from beamtrawl.search.answers.results.hits import Results, as_json
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.gateway.app import create_app
 from beamtrawl.search.gateway.reload import LatestIndex
-from beamtrawl.search.opening import packed, unpacked
-from beamtrawl.search.results.hits import Results, as_json
-from beamtrawl.search.searcher import Index
-from beamtrawl.search.suggest import suggestions
+from beamtrawl.search.gateway.suggest import suggestions
 from beamtrawl.transforms.blocks.files import add_block
 from beamtrawl.transforms.blocks.rules import Block
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError

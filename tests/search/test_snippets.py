@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.search.results import snippets
-from beamtrawl.search.results.form_matches import prepared
-from beamtrawl.search.results.snippets import searchable, snippet
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.results import snippets
+from beamtrawl.search.answers.results.form_matches import prepared
+from beamtrawl.search.answers.results.snippets import searchable, snippet
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.parsing import main_text
 from tests.support.corpus import indexed
 from tests.support.tables import each_row

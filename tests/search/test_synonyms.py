@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.query import synonyms
 from beamtrawl.search.query.synonyms import parse_synonyms
-from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDirError
 from tests.support.corpus import indexed
 

@@ -5,7 +5,7 @@ import doctest
 import pytest
 
 from beamtrawl.search.answers import typing as typing_module
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.searcher import Index
 from tests.support.corpus import indexed
 
 PAGES = {

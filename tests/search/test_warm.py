@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.gateway.reload import LatestIndex
 from beamtrawl.search.index.pages import FEWEST
-from beamtrawl.search.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing.analysis import is_name
 from tests.support.corpus import commit, indexed

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from beamtrawl.search.answers.answer import read_up_to
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.postings import Postings
 from beamtrawl.search.index.scored import scored
-from beamtrawl.search.searcher import Index
 from tests.support.corpus import indexed
 
 

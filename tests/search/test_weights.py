@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.bm25f import field_factors, impacts
 from beamtrawl.search.index.postings import Postings
-from beamtrawl.search.searcher import Index
 from tests.support.corpus import indexed
 
 FIELDS = ("title", "body", "headings", "url", "anchors")

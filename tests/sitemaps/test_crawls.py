@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from beamtrawl.pipeline.seeds import Seed
-from beamtrawl.search.searcher import Index
+from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support import access_log
 from tests.support.command_line import LOOPBACK, beamtrawl

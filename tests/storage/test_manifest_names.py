@@ -6,7 +6,7 @@ import pytest
 
 from beamtrawl.runners.process.lock import Lock
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
-from beamtrawl.transforms.errors import CrawlDirError
+from beamtrawl.transforms.outcomes import CrawlDirError
 
 AT = "2026-03-01T11:59:00.000+00:00"
 SEEDS, FETCH, UPDATE = (Manifest(step, 1, "", (), {}, (), AT, AT) for step in ("seeds", "fetch", "update"))

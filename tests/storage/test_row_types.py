@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from beamtrawl.transforms.exchange.batch_schemas import CANDIDATES, CandidateRow
+from beamtrawl.transforms.batches.batch_schemas import CANDIDATES, CandidateRow
 from beamtrawl.transforms.tables.schemas import (
     ALERTS,
     DOCUMENTS,

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest
-from beamtrawl.transforms.errors import QueryTimeout
-from beamtrawl.transforms.sql import QueryError, open_tables, query, query_arrow, query_batches
-from beamtrawl.transforms.sql_views import SNAPSHOTS, columns_of
+from beamtrawl.transforms.outcomes import QueryTimeout
+from beamtrawl.transforms.sql.queries import QueryError, open_tables, query, query_arrow, query_batches
+from beamtrawl.transforms.sql.views import SNAPSHOTS, columns_of
 from beamtrawl.transforms.tables.schemas import TABLES
 from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls.canonical import url_key

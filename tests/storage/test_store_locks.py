@@ -13,8 +13,8 @@ from beamtrawl.runners.process.lock import Lock
 from beamtrawl.runners.terminal.errors import LockedError
 from beamtrawl.transforms.directory.claims import LOCK, read_owner
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, render_manifest
-from beamtrawl.transforms.errors import CrawlDirError
 from beamtrawl.transforms.files import filesystem
+from beamtrawl.transforms.outcomes import CrawlDirError
 from tests.support.prerequisites import lacks
 
 try:

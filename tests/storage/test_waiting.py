@@ -22,7 +22,7 @@ from beamtrawl.transforms.directory.waiting import (
     waiting_by_reason,
 )
 from beamtrawl.transforms.frontier.files import frontier_writer
-from beamtrawl.transforms.sql import query
+from beamtrawl.transforms.sql.queries import query
 from beamtrawl.transforms.tables.bloom import Bloom
 from beamtrawl.transforms.tables.key_scan import Wanted
 from beamtrawl.transforms.tables.schemas import FRONTIER, KEY

@@ -9,9 +9,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.random import Generator
 
-from beamtrawl.transforms.freshness.allocation import Bounds, bucket, freshness, intervals, solve
-from beamtrawl.transforms.freshness.change_rate import DAY, DEFAULT_RATE, Floats, Observed, estimate
-from beamtrawl.transforms.freshness.trials import with_trials
+from beamtrawl.transforms.frontier.freshness.allocation import Bounds, bucket, freshness, intervals, solve
+from beamtrawl.transforms.frontier.freshness.change_rate import DAY, DEFAULT_RATE, Floats, Observed, estimate
+from beamtrawl.transforms.frontier.freshness.trials import with_trials
 
 BOUNDS = Bounds(0.05 * DAY, 90 * DAY)
 """The defaults of recrawl.min_interval and recrawl.max_interval."""

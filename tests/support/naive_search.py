@@ -4,10 +4,10 @@ import functools
 import math
 from datetime import timedelta
 
+from beamtrawl.search.answers.searcher import UNFILLED
 from beamtrawl.search.query.conditions import AllOf, AnyOf, Filter, Not, Phrase, Word
 from beamtrawl.search.query.lexemes import day
 from beamtrawl.search.query.parse import parse
-from beamtrawl.search.searcher import UNFILLED
 from beamtrawl.transforms.indexing.analysis import identifiers, is_name, name, pairs, tokens, word_class, words_of
 from beamtrawl.transforms.indexing.korean import ANALYSED
 from beamtrawl.transforms.indexing.term_forms import stemmed_as

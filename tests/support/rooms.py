@@ -1,4 +1,4 @@
-"""Count the rooms of the program, their floors and the imports between them: python -m tests.support.rooms [FOLDER]
+"""Count rooms, floors, the imports between rooms, and lines by wing: python -m tests.support.rooms [FOLDER]
 
 A room is a folder below `transforms/`, `search/` or `runners/`, a module that lies there directly, or all of
 `pipeline/` or of `beamtrawl/`. Its floor is one above the highest room that it imports. FOLDER is a checkout; the
@@ -8,12 +8,23 @@ default is this one.
 import ast
 import functools
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("beamtrawl", "transforms", "pipeline", "search", "runners")
+
+WINGS = {
+    "core": (),
+    "inlets": ("transforms.archives", "pipeline.imports"),
+    "outlets": ("transforms.changes", "search.changes", "search.gateway", "runners.exports"),
+    "auditors": ("runners.estimate", "runners.explain", "runners.site_checks", "runners.state"),
+    "consoles": ("runners.mcp", "runners.report"),
+    "program": ("beamtrawl", "runners.commands", "runners.demo", "runners.program"),
+}
+"""What lies in each wing; the core is all the rest."""
 
 Graph = Mapping[str, set[str]]
 
@@ -27,8 +38,8 @@ def sources(root: Path = ROOT) -> dict[Path, str]:
 def module_name(path: Path) -> str:
     """The name of a module below the checkout.
 
-    >>> module_name(Path("transforms/urls/__init__.py")), module_name(Path("runners/errors.py"))
-    ('transforms.urls', 'runners.errors')
+    >>> module_name(Path("transforms/urls/__init__.py")), module_name(Path("runners/crawling.py"))
+    ('transforms.urls', 'runners.crawling')
     """
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
@@ -50,11 +61,27 @@ def imports(path: Path, source: str) -> list[str]:
 def room(module: str) -> str:
     """The room of a module.
 
-    >>> room("transforms.urls.canonical"), room("runners.errors"), room("pipeline.crawl")
-    ('transforms.urls', 'runners.errors', 'pipeline')
+    >>> room("transforms.urls.canonical"), room("runners.crawling"), room("pipeline.crawl")
+    ('transforms.urls', 'runners.crawling', 'pipeline')
     """
     parts = module.split(".")
     return parts[0] if parts[0] in ("beamtrawl", "pipeline") else ".".join(parts[:2])
+
+
+def wing(module: str) -> str:
+    """The wing of a module or room.
+
+    >>> wing("pipeline.update"), wing("pipeline.imports.read_files"), wing("runners.mcp")
+    ('core', 'inlets', 'consoles')
+    """
+    parts = module.split(".")
+    prefixes = {".".join(parts[:length]) for length in range(1, len(parts) + 1)}
+    return next((name for name, places in WINGS.items() if not prefixes.isdisjoint(places)), "core")
+
+
+def lines(modules: Mapping[Path, str]) -> Counter[str]:
+    """The lines of the modules of each wing."""
+    return sum((Counter({wing(module_name(path)): text.count("\n")}) for path, text in modules.items()), Counter())
 
 
 def graph(modules: Mapping[Path, str], part: Callable[[str], str] = room) -> dict[str, set[str]]:
@@ -94,6 +121,7 @@ def main(root: Path) -> None:
         print(number, " · ".join(names))
     print(figures(rooms, "rooms"))
     print(figures(graph(modules, str), "modules"))
+    print("lines:", ", ".join(f"{name} {count:,}" for name, count in lines(modules).most_common()))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from beamtrawl.transforms.exchange.batch_schemas import YieldRow
+from beamtrawl.transforms.batches.batch_schemas import YieldRow
 from beamtrawl.transforms.traps.page_words import Shown, page_words
 from beamtrawl.transforms.traps.soft_404 import ErrorPages, Known, Suspicion, impossible_urls, is_soft_404, learn
 

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
+from ..batches.batch_schemas import CANDIDATES
+from ..batches.partitions import Partition, StageFn, tagged
+from ..batches.stage_progress import StageProgress
+from ..batches.writers import write_rows
 from ..duplicates.exact import PAIRS
-from ..exchange.batch_schemas import CANDIDATES
-from ..exchange.partitions import Partition, StageFn, tagged
-from ..exchange.stage_progress import StageProgress
-from ..exchange.writers import write_rows
 from ..tables.batches import Batch, batches_by, from_ipc, read_ipc, split, to_ipc
 from ..tables.bloom import partitions, shard
 from ..tables.schemas import KEY, URLS, Row

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..errors import CrawlDirError
 from ..files import filesystem
+from ..outcomes import CrawlDirError
 from ..tables.table_files import open_parquet
 from .captures import SCAN, Admission, CaptureRow, Facts, Skip, capture_of
 from .reader import Record, read_records

@@ -5,8 +5,8 @@ import hashlib
 import json
 
 from ..directory.crawl_dir import CrawlDir
-from ..errors import CrawlDirError
 from ..files import filesystem
+from ..outcomes import CrawlDirError
 from .rules import Block, Blocks
 
 FOLDER = "blocks"

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import BeamtrawlError
+from ..outcomes import BeamtrawlError
+from ..urls.host_patterns import expression
 
 
 class PatternError(BeamtrawlError):
@@ -94,36 +95,4 @@ def check_pattern(text: str) -> str:
     return host.lower() + (slash + path if path else "")
 
 
-def expression(pattern: str) -> str:
-    """A regular expression, for `re` and RE2, of what follows `://` in the URLs that a pattern matches.
-
-    The syntax is that of `release` and traps.allow (`fnmatch`). A host alone matches all its URLs, at any port unless
-    it names one.
-    """
-    if "/" in pattern:
-        return _translate(pattern)
-    port = "" if _PORT.search(pattern) else "(?::[0-9]+)?"
-    return f"{_translate(pattern)}{port}/.*"
-
-
-def _translate(pattern: str) -> str:
-    """The regular expression of an `fnmatch` pattern; an IPv6 address in brackets is literal."""
-    return "".join(_part(part) for part in _PARTS.split(pattern))
-
-
-def _part(part: str) -> str:
-    if part == "*":
-        return ".*"
-    if part == "?":
-        return "."
-    if _CLASS.fullmatch(part) and not _IPV6.fullmatch(part):
-        inside = part[1:-1].replace("\\", r"\\").replace("[", r"\[")
-        return f"[^{inside[1:]}]" if inside.startswith("!") else f"[{inside}]" if inside[0] != "^" else f"[\\{inside}]"
-    return re.escape(part)
-
-
 _PATTERN = re.compile(r"(?!\w+:/)[^\s/]+(?:/\S*)?", re.ASCII)
-_PORT = re.compile(r":[0-9]+$")
-_CLASS = re.compile(r"\[!?[^\]]+\]")
-_IPV6 = re.compile(r"\[[0-9a-f]*:[0-9a-f:.]*\]")
-_PARTS = re.compile(rf"(\*|\?|{_CLASS.pattern})")

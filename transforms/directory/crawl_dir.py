@@ -8,9 +8,9 @@ import codecs
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from ..errors import CrawlDirError
 from ..files import filesystem
 from ..files.store import Space, Store
+from ..outcomes import CrawlDirError
 from ..tables.table_files import TableFile
 from .checkpoints import is_checkpoint, new_name, parse_checkpoint, render_checkpoint
 from .claims import Claim, read_owner

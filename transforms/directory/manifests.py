@@ -10,7 +10,7 @@ from datetime import datetime
 from importlib import metadata
 from typing import Any
 
-from ..errors import CrawlDirError
+from ..outcomes import CrawlDirError
 from ..tables.table_files import TableFile
 from .migrations import SCHEMA_VERSION, NewerVersion, upgraded
 

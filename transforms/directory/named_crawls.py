@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from ..errors import CrawlDirError
+from ..outcomes import CrawlDirError
 from .crawl_dir import CrawlDir
 from .crawl_words import is_local_crawl, split
 

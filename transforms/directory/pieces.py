@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from ..errors import CrawlDirError, DiskError
 from ..files import filesystem
+from ..outcomes import CrawlDirError, DiskError
 from ..tables.schemas import HostRow
 from ..tables.table_files import TableFile, open_parquet, parse_report, render_report
 from .crawl_dir import CrawlDir, Step

@@ -5,8 +5,8 @@ import secrets
 from collections.abc import Callable
 from typing import TypeVar
 
-from ..errors import is_full
 from ..files import filesystem
+from ..outcomes import is_full
 from .crawl_dir import CrawlDir
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import CrawlDirError, reason
+from ..outcomes import CrawlDirError, reason
 from ..tables.damage import problem
 from ..tables.schemas import KEY, TABLES
 from ..tables.table_files import TableFile, open_parquet, read_table

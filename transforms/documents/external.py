@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
-from ..exchange.batch_schemas import CANDIDATES, NOT_FOLLOWED, CandidateRow
-from ..exchange.partitions import Partition, in_one_place, tagged
-from ..exchange.writers import write_rows
+from ..batches.batch_schemas import CANDIDATES, NOT_FOLLOWED, CandidateRow
+from ..batches.partitions import Partition, in_one_place, tagged
+from ..batches.writers import write_rows
 from ..tables.batches import Batch, read_ipc, split
 from ..tables.schemas import EXTERNAL_TARGETS, VisitRow
 from ..tables.sitemap_terms import EXTERNAL

@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
 from .. import urls
+from ..batches.batch_schemas import CANDIDATES, PAGES, Rejection
+from ..batches.partitions import Partition, StageFn, tagged
+from ..batches.stage_progress import StageProgress
+from ..batches.writers import closed
 from ..duplicates.clusters import VERDICTS
 from ..duplicates.exact import COPIES, DUPLICATES
 from ..duplicates.near_rows import is_folded, mark_near_duplicates, near_rows, reduce_near_duplicates
-from ..exchange.batch_schemas import CANDIDATES, PAGES, Rejection
-from ..exchange.partitions import Partition, StageFn, tagged
-from ..exchange.stage_progress import StageProgress
-from ..exchange.writers import closed
 from ..frontier.scorers import ScoredLink, Scorer, factors, load_scorers
 from ..indexing.tombstones import REMOVALS, REPLACED
 from ..indexing.write_segment import in_order, write_segment

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import urls
-from ..exchange.batch_schemas import CANDIDATES, LINK, NOT_FOLLOWED, CandidateRow
+from ..batches.batch_schemas import CANDIDATES, LINK, NOT_FOLLOWED, CandidateRow
 from ..parsing.crawl_scope import CrawlScope
 from ..parsing.html_links import Fragment
 from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, followed

@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Iterable
 
-from ..exchange.batch_schemas import YieldRow
+from ..batches.batch_schemas import YieldRow
 from ..outcomes import Outcome
 from ..parsing.html_page import Page, followed
 from ..tables.schemas.fetching import VisitRow

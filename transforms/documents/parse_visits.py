@@ -11,15 +11,15 @@ import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
 from .. import urls
+from ..batches.batch_schemas import CANDIDATES, CONTENTS, FACTS, PAGES, YIELDS, Rejection
+from ..batches.partitions import StageFn, tagged
+from ..batches.stage_progress import StageProgress
 from ..directory.crawl_dir import CrawlDir
 from ..duplicates.clusters import DOCUMENT, entries
 from ..duplicates.exact import released_contents
 from ..duplicates.minhash import signature
 from ..duplicates.near import changed_documents, hosts_of_sites
 from ..duplicates.near_rows import gone_rows
-from ..exchange.batch_schemas import CANDIDATES, CONTENTS, FACTS, PAGES, YIELDS, Rejection
-from ..exchange.partitions import StageFn, tagged
-from ..exchange.stage_progress import StageProgress
 from ..http import media_types
 from ..http.reply import Headers, header
 from ..observers.registry import OpenObservers, alert_rows

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import urls
-from ..exchange.batch_schemas import NOT_FOLLOWED
-from ..exchange.partitions import Partition, values
-from ..exchange.writers import write_rows
+from ..batches.batch_schemas import NOT_FOLLOWED
+from ..batches.partitions import Partition, values
+from ..batches.writers import write_rows
 from ..tables.table_files import TableFile
 
 _SAMPLES = 3

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..exchange.batch_schemas import CandidateRow
+from ..batches.batch_schemas import CandidateRow
 from ..http import media_types
 from ..outcomes import Outcome
 from ..parsing.requisites import Requisite, of_page, of_stylesheet

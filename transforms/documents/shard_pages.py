@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..exchange.batch_schemas import PAGES
+from ..batches.batch_schemas import PAGES
 from ..indexing.write_segment import in_order
 from ..tables.batches import cuts, read_ipc, release_freed
 

@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
 from .. import urls
-from ..exchange.batch_schemas import CONTENTS
-from ..exchange.partitions import Partition, StageFn, tagged
-from ..exchange.stage_progress import StageProgress
-from ..exchange.writers import closed
+from ..batches.batch_schemas import CONTENTS
+from ..batches.partitions import Partition, StageFn, tagged
+from ..batches.stage_progress import StageProgress
+from ..batches.writers import closed
 from ..indexing.tombstones import is_taken_back
 from ..outcomes import Outcome
 from ..tables.batches import Batch, batches_by, from_ipc, to_ipc

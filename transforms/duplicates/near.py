@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
 from .. import urls
-from ..exchange.partitions import Partition, StageFn, in_one_place, tagged, values
-from ..exchange.stage_progress import StageProgress
+from ..batches.partitions import Partition, StageFn, in_one_place, tagged, values
+from ..batches.stage_progress import StageProgress
 from ..tables.batches import Batch, batches_by, from_ipc, split, to_ipc
 from ..tables.key_scan import Wanted, matching_rows
 from ..tables.schemas import NEAR

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
-from ..errors import StoreError
+from ..outcomes import StoreError
 from .store import Store, matcher
 
 _WILDCARD = re.compile(r"[\[\]*?]")

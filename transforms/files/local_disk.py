@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from ..errors import CrawlDirError
+from ..outcomes import CrawlDirError
 from .store import Space, Store, matcher
 
 try:

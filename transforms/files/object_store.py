@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
-from ..errors import CrawlDirError, StoreError
+from ..outcomes import CrawlDirError, StoreError
 from .object_file import open_object
 from .store import Store, Tag, matcher
 

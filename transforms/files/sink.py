@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from ..errors import DiskError, StoreError
+from ..outcomes import DiskError, StoreError
 
 BUFFER = 1 << 20
 

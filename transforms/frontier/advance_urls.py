@@ -13,12 +13,12 @@ from apache_beam.pvalue import TaggedOutput
 from ..aliases.learned_rules import KnownRules, RulesInForce
 from ..aliases.rules import Stratum
 from ..aliases.sample import Count, Sample
+from ..batches.batch_schemas import CANDIDATES, FACTS
+from ..batches.partitions import Partition, StageFn, tagged, values
+from ..batches.stage_progress import StageProgress
+from ..batches.writers import closed, write_rows
 from ..directory.waiting import MATCHED, Left, Waiting, groups, matching, read_groups
 from ..duplicates.clusters import VERDICTS
-from ..exchange.batch_schemas import CANDIDATES, FACTS
-from ..exchange.partitions import Partition, StageFn, tagged, values
-from ..exchange.stage_progress import StageProgress
-from ..exchange.writers import closed, write_rows
 from ..settings import Limits, Traps
 from ..tables.batches import Batch, batches_by, from_ipc, split, to_ipc
 from ..tables.bloom import shards

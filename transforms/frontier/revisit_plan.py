@@ -9,9 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow.compute as pc
 
-from ..freshness.allocation import Bounds, Bucket, Histogram, bucket, intervals, solve
-from ..freshness.change_rate import DAY, DEFAULT_RATE, Observed, estimate
-from ..freshness.trials import with_trials
 from ..outcomes import Outcome
 from ..settings import Priority, Recrawl, Sitemaps
 from ..tables.key_scan import Wanted, matching_rows
@@ -19,6 +16,9 @@ from ..tables.newest import newest
 from ..tables.schemas import CHANGE_RATES, HOST_CHANGES, VISITS, Row
 from ..tables.sitemap_terms import EXTERNAL, MAY_CHANGE, REQUISITE, TDMREP
 from ..tables.table_files import read_table
+from .freshness.allocation import Bounds, Bucket, Histogram, bucket, intervals, solve
+from .freshness.change_rate import DAY, DEFAULT_RATE, Observed, estimate
+from .freshness.trials import with_trials
 
 OBSERVED = ("changed", "changed_log_s", "unchanged_s", "unchanged")
 """Columns of urls and host_changes; the first three are those of `Observed`."""

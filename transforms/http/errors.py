@@ -5,8 +5,7 @@ import http.client
 import os
 import ssl
 
-from ..errors import BeamtrawlError
-from ..outcomes import Outcome
+from ..outcomes import BeamtrawlError, Outcome
 from .address_guard import BlockedAddress, NameNotResolved
 
 _OF_THIS_MACHINE = frozenset({errno.EMFILE, errno.ENFILE})

@@ -6,8 +6,8 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..exchange.partitions import Partition
-from ..exchange.writers import closed
+from ..batches.partitions import Partition
+from ..batches.writers import closed
 from ..tables.batches import Batch, from_ipc, read_ipc, to_ipc
 from ..tables.schemas import KEY
 from ..tables.table_files import TableFile, TableWriter

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 MB = 1_000_000
 GROUP_BYTES = 16 << 20
-"""Bytes of bodies in a row group of visits, more if it is one body (`transforms.workers.keeper`)."""
+"""Bytes of bodies in a row group of visits, more if it is one body (`transforms.politeness.workers.keeper`)."""
 
 SHARD_BYTES = 4 << 20
 """Compressed bytes of visits in a shard of hosts of an update step, unless memory is short."""

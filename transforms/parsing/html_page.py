@@ -9,7 +9,7 @@ from ..http.reply import type_by_name
 from ..sections.element_ids import Ids
 from . import html_links, html_metadata, html_tree, main_text, page_rules, robots_meta, spam
 from .html_links import FOLLOWED_KINDS, Link, followed
-from .language import stated_language
+from .language.detect import stated_language
 from .page_rules import NO_RULES, PageRules
 from .registry import kinds_of
 from .source import MAX_BYTES, MAX_MARKUP, Page, Source, with_language

@@ -11,7 +11,7 @@ from ..rights.usage import Usage
 from ..sections.section import Section, usable_id
 from . import charsets, html_metadata, robots_meta
 from .html_links import MAX_ANCHOR, MAX_LINKS, Link
-from .language import choose_language
+from .language.detect import choose_language
 from .main_text import MAX_HEADING, MAX_HEADINGS, MAX_TEXT, collapse
 from .page_rules import NO_RULES, PageRules
 from .spam import Traits

@@ -6,9 +6,9 @@ import apache_beam as beam
 import pyarrow as pa
 from apache_beam.pvalue import TaggedOutput
 
-from ..exchange.partitions import Partition, tagged
-from ..exchange.semi_join import CollectHosts
-from ..exchange.writers import write_rows
+from ..batches.partitions import Partition, tagged
+from ..batches.semi_join import CollectHosts
+from ..batches.writers import write_rows
 from ..tables.batches import Batch, by_host, from_ipc
 from ..tables.key_scan import Wanted, matching_rows
 from ..tables.schemas import HOSTS, HostRow

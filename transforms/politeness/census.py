@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from ..settings import Fetch, Politeness
-from ..workers.reports import ANSWER, Census, Queue
 from . import backoff
 from .host_queue import HostTurn
+from .workers.reports import ANSWER, Census, Queue
 
 _LONGEST = 10  # queues that are named
 _LATE_S = 1.0  # plus twice the last response time: then the missing answer is the reason why a queue lasts

@@ -12,9 +12,6 @@ from ..robots import lookup
 from ..tables.schemas import HostRow
 from ..tables.sitemap_terms import EXTERNAL, PROBE
 from ..urls.canonical import origin as origin_of
-from ..workers.keeper import Keeper
-from ..workers.progress import Watch
-from ..workers.reports import Census
 from . import backoff, host_queue
 from .clock import SYSTEM_CLOCK, Calls, Clock
 from .context import CHECK_INTERVAL, Event, VisitContext
@@ -23,6 +20,9 @@ from .request_pool import Answered, Ended, Request, RequestPool, url_of
 from .robots_fetches import RobotsFetches
 from .shared_queues import SharedQueue
 from .turns import Turns
+from .workers.keeper import Keeper
+from .workers.progress import Watch
+from .workers.reports import Census
 
 _LONG_REST = 1.0  # seconds; during a shorter delay, an early check of the next URL does not pay
 

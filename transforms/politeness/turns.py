@@ -12,9 +12,6 @@ from ..http.reply import Reply, retry_after
 from ..outcomes import Outcome
 from ..tables.schemas import HostRow
 from ..urls.canonical import origin as origin_of
-from ..workers.keeper import Keeper
-from ..workers.progress import Report
-from ..workers.reports import Census
 from . import backoff
 from .census import take_census
 from .clock import Clock, monotonic
@@ -24,6 +21,9 @@ from .host_stats import Tally, turn_row
 from .shared_queues import NOW, SharedQueues
 from .url_queue import UrlQueue
 from .visit_rows import visit_row
+from .workers.keeper import Keeper
+from .workers.progress import Report
+from .workers.reports import Census
 
 FOR_EVER = float("inf")
 

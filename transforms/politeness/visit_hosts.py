@@ -17,11 +17,11 @@ from ..robots.lookup import reply_of
 from ..tables.schemas import RobotsRow
 from ..urls.canonical import host as host_of
 from ..urls.canonical import host_name
-from ..workers.keeper import Keeper
 from . import backoff, host_queue
 from .adopted import Adopted
 from .context import CHECK_INTERVAL, Event, VisitContext
 from .scheduler import HostScheduler
+from .workers.keeper import Keeper
 from .works import Work, shared_ready_at, turn_of, works_of
 
 

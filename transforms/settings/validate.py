@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import BeamtrawlError
+from ..outcomes import BeamtrawlError
 from .fields import kind_of
 
 

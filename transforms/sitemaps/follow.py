@@ -15,8 +15,8 @@ import apache_beam as beam
 import pyarrow as pa
 from apache_beam.pvalue import TaggedOutput
 
-from ..exchange.batch_schemas import CANDIDATES, CandidateRow, Rejection
-from ..exchange.partitions import tagged
+from ..batches.batch_schemas import CANDIDATES, CandidateRow, Rejection
+from ..batches.partitions import tagged
 from ..outcomes import Outcome
 from ..parsing.crawl_scope import CrawlScope
 from ..rights import reservations

@@ -4,8 +4,8 @@ import contextlib
 import functools
 from collections.abc import Collection, Iterable, Iterator
 
-from ..errors import CrawlDirError
 from ..files import filesystem
+from ..outcomes import CrawlDirError
 from .table_files import TableFile, naming_damage, way_out
 
 DAMAGED = "damaged"

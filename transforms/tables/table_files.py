@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..errors import CrawlDirError, DiskError, reason
 from ..files import filesystem
+from ..outcomes import CrawlDirError, DiskError, reason
 from .schemas import TABLES
 
 REPEATED = (

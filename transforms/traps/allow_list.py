@@ -1,8 +1,9 @@
 """URLs that traps never hold: patterns of the setting traps.allow and of `release`."""
 
-import fnmatch
 import re
 from collections.abc import Callable, Iterable
+
+from ..urls.host_patterns import expression
 
 AllowList = Callable[[str], bool]
 
@@ -13,8 +14,8 @@ def compile_allow_list(patterns: Iterable[str]) -> AllowList:
     >>> compile_allow_list(["a.org/calendar/*"])("http://a.org/calendar/2099/1")
     True
     """
-    expressions = [fnmatch.translate(pattern) for pattern in patterns]
+    expressions = [expression(pattern) for pattern in patterns]
     if not expressions:
         return lambda url: False
-    matches = re.compile("|".join(expressions)).match
+    matches = re.compile("|".join(expressions)).fullmatch
     return lambda url: bool(matches(url.partition("://")[2]))

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ..exchange.batch_schemas import YieldRow
+from ..batches.batch_schemas import YieldRow
 from ..tables.schemas import Row
 from . import soft_404
 from .judge import Counts

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..exchange.batch_schemas import YieldRow
+from ..batches.batch_schemas import YieldRow
 
 _ENOUGH = 2  # minimum new words of a text; of a title one suffices
 _TELLING = 10  # minimum new words of a page that is not a variation of others

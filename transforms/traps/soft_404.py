@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from ..exchange.batch_schemas import YieldRow
+from ..batches.batch_schemas import YieldRow
 from ..tables.schemas import Row
 from ..urls.templates import extension
 from .novelty import pack, unpack

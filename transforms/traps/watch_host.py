@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from ..exchange.batch_schemas import CandidateRow, YieldRow
+from ..batches.batch_schemas import CandidateRow, YieldRow
 from ..outcomes import Outcome
 from ..tables.schemas import Row
 from ..tables.sitemap_terms import PROBE

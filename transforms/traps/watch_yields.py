@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
+from ..batches.batch_schemas import STALE, YIELDS, CandidateRow
+from ..batches.partitions import Partition, StageFn, tagged
+from ..batches.semi_join import CollectHosts
+from ..batches.writers import closed
 from ..duplicates.clusters import VERDICTS
 from ..duplicates.exact import DUPLICATES
-from ..exchange.batch_schemas import STALE, YIELDS, CandidateRow
-from ..exchange.partitions import Partition, StageFn, tagged
-from ..exchange.semi_join import CollectHosts
-from ..exchange.writers import closed
 from ..settings import Traps
 from ..tables.batches import Batch, by_host, from_ipc, read_ipc, to_ipc
 from ..tables.key_scan import Wanted, matching_rows

@@ -10,7 +10,7 @@ from ....transforms.directory.claims import read_running
 from ....transforms.directory.crawl_dir import CrawlDir, iso
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.directory.reserve import with_reserve
-from ....transforms.errors import DiskError
+from ....transforms.outcomes import DiskError
 from ...state.blocked import count_blocked
 from ...terminal.errors import Failure
 from ...terminal.units import counted

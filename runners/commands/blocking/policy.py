@@ -11,8 +11,8 @@ from ....transforms.plugins import PluginError
 from ....transforms.settings import Robot
 from ....transforms.signatures.keys import key_directory, read_key
 from ...exports.output import require_file
-from ...policy.page import facts, render_policy
 from ...terminal.errors import Failure, Usage
+from .policy_page import facts, render_policy
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

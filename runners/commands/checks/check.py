@@ -164,7 +164,7 @@ def _on_any_host(scope: Scope) -> Scope:
 
 def _next_visit(crawl: CrawlDir, key: bytes) -> dict[str, str] | None:
     """When a crawl visits a URL next, and why; None if it does not, or does not know the URL."""
-    from ....transforms.sql_views import connect  # both import DuckDB
+    from ....transforms.sql.views import connect  # both import DuckDB
     from ...explain.narrative import plan_reason
 
     tables = connect(crawl, crawl.require_manifests(), ("urls", "host_changes"))

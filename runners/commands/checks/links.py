@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the findings; 3 if a rule of --fail-on has some, or no page was checked, else 0."""
-    from ....transforms.sql import QueryError  # noqa: PLC0415 - both import DuckDB, which other checks do without
+    from ....transforms.sql.queries import QueryError  # noqa: PLC0415 - both import DuckDB, which other checks do without
     from ...crawling.console import telling, text_output  # noqa: PLC0415 - it imports Beam
     from ...site_checks.check import check_site  # noqa: PLC0415
 

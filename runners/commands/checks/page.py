@@ -13,10 +13,10 @@ from ....transforms.http.request_headers import Identity
 from ....transforms.outcomes import Outcome
 from ....transforms.parsing.html_page import Page, followed, parse_page
 from ....transforms.parsing.page_rules import EXTRACT_ERROR, NO_RULES, VALUES_END, PageRules, page_rules
-from ...checks.single_fetch import Requester, fetch_robots, pace_of, read_source, requests_to, settings_of
-from ...checks.single_fetch import add_arguments as add_options
 from ...terminal.errors import Failure, Usage
 from ...terminal.units import counted
+from .single_fetch import Requester, fetch_robots, pace_of, read_source, requests_to, settings_of
+from .single_fetch import add_arguments as add_options
 
 _SHOWN = 20  # links
 _DIRECTIVES = ("noindex", "nofollow", "noarchive", "max_snippet", "unavailable_after")

@@ -9,9 +9,9 @@ from ....transforms import urls
 from ....transforms.http.request_headers import Identity
 from ....transforms.rights.signals import problems
 from ....transforms.robots.rules import Rules, Verdict, line_of, parse
-from ...checks.single_fetch import Requester, fetch_robots, pace_of, read_source, settings_of
-from ...checks.single_fetch import add_arguments as add_options
 from ...terminal.errors import Usage
+from .single_fetch import Requester, fetch_robots, pace_of, read_source, settings_of
+from .single_fetch import add_arguments as add_options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from ....transforms.directory.crawl_dir import CrawlDir, paths_of
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
 from ....transforms.robots.stored_signals import read_signals
-from ....transforms.sql import QueryError, query_batches
+from ....transforms.sql.queries import QueryError, query_batches
 from ....transforms.urls.index_scope import IndexScope
 from ...exports.bulk import BULK_OVERRIDES, FORMATS, Bulk, bulk_query
 from ...exports.output import whole_folder

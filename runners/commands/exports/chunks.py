@@ -10,7 +10,7 @@ import pyarrow as pa
 from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
-from ....transforms.sql import QueryError, query_batches
+from ....transforms.sql.queries import QueryError, query_batches
 from ...exports.chunks import CHUNKS, Chunks, chunks_query
 from ...exports.output import STDOUT, whole_file
 from ...exports.passages import LIMITS, Limits

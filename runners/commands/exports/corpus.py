@@ -9,7 +9,7 @@ from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
 from ....transforms.rights.tdm_rules import read_tdm_rules
 from ....transforms.robots.stored_signals import read_signals
-from ....transforms.sql import QueryError, query_batches
+from ....transforms.sql.queries import QueryError, query_batches
 from ...exports.corpus import BATCH, OVERRIDES, query, write_corpus
 from ...exports.corpus_card import card
 from ...exports.output import whole_folder

@@ -2,9 +2,9 @@
 
 import argparse
 
-from ....search.exports import write_ciff
-from ....search.searcher import Index
+from ....search.answers.searcher import Index
 from ....transforms.directory.crawl_dir import CrawlDir
+from ...exports.ciff_index import write_ciff
 from ...exports.output import require_folder, whole_file
 from ...terminal.units import counted
 from . import archive as export_archive

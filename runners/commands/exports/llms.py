@@ -10,7 +10,7 @@ from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http import media_types
 from ....transforms.http.request_headers import Identity
 from ....transforms.parsing.page_rules import page_rules
-from ....transforms.sql import QueryError, query_batches
+from ....transforms.sql.queries import QueryError, query_batches
 from ...exports.bodies import stored_pages
 from ...exports.chunks import CHUNK_REASONS
 from ...exports.llms import Entry, ends, full_page, llms_lines

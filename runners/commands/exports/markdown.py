@@ -9,7 +9,7 @@ from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
 from ....transforms.parsing.page_rules import page_rules
-from ....transforms.sql import QueryError, query_batches
+from ....transforms.sql.queries import QueryError, query_batches
 from ...exports.bodies import stored_pages
 from ...exports.markdown import front, render
 from ...exports.output import whole_tree

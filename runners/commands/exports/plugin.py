@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from ....transforms import plugins
 from ....transforms.directory.crawl_dir import CrawlDir
-from ....transforms.errors import BeamtrawlError
-from ....transforms.sql import QueryError, query_batches
+from ....transforms.outcomes import BeamtrawlError
+from ....transforms.sql.queries import QueryError, query_batches
 from ...exports.output import STDOUT, whole_file
 from ...exports.rows import BATCH, plain
 from ...terminal.errors import Failure, one_line

@@ -3,7 +3,7 @@
 import argparse
 
 from ....transforms.directory.crawl_dir import CrawlDir
-from ....transforms.sql import QueryError, query_batches
+from ....transforms.sql.queries import QueryError, query_batches
 from ...exports.output import STDOUT, whole_file
 from ...exports.rows import BATCH, FORMATS, format_of, write_rows
 from ...terminal.errors import Failure, Usage

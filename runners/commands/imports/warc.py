@@ -19,8 +19,8 @@ from ....transforms.archives.sources import Source, Trouble, sources_of
 from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.directory.own_files import remove
-from ....transforms.errors import BeamtrawlError, StoreError
 from ....transforms.files import filesystem
+from ....transforms.outcomes import BeamtrawlError, StoreError
 from ....transforms.plugins import PluginError
 from ...crawling import session
 from ...crawling.console import Console, open_outputs, run_interruptibly

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ....search.gateway.limits import HEADERS, OWN_POLICY, is_named
 from ....transforms.directory.crawl_dir import CrawlDir
-from ....transforms.errors import CrawlDirError
+from ....transforms.outcomes import CrawlDirError
 from ...report.live import LivePage
 from ..serve import add_address, listen, own_names
 

@@ -1,1 +1,0 @@
-"""Single requests to a host, at its pace."""

@@ -1,0 +1,189 @@
+"""The main content of an HTML page as Markdown: the elements that its main text is read of."""
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import turbohtml
+from turbohtml import Element, Node, Text
+
+from ....transforms import urls
+from ....transforms.http import media_types
+from ....transforms.parsing import charsets, html_links, html_tree, main_text, page_rules
+from ....transforms.parsing.page_rules import NO_RULES, PageRules
+from ....transforms.parsing.source import MAX_MARKUP
+from . import code, tables
+
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ufdd0\ufdd1]")
+"""Control characters, marks and overrides of the direction of text, and the marks of `main_text`."""
+
+_SCHEMES = ("http:", "https:", "mailto:", "tel:", "ftp:")
+_PERMALINKS = frozenset({"", "¶", "#", "§", "\U0001f517"})
+_IMAGES = ("src", "data-src", "data-original", "data-lazy-src")
+_LONGEST_ALT = 500
+_BLOCKS_IN_LINK = ", ".join(f"a[href]:has({name})" for name in ("h1,h2,h3,h4,h5,h6", "ul,ol,pre,table,blockquote"))
+_BLOCKS = tuple(sorted(main_text.BLOCKS))
+_CODE = ("code", "kbd", "samp", "tt")
+
+_FORM = turbohtml.Markdown(
+    document=turbohtml.Markdown.Document(line_break="backslash"),
+    links=turbohtml.Markdown.Links(autolink=False),
+    tables=turbohtml.Markdown.Tables(header="detect", cell_blocks="text"),
+)
+
+
+class Content(NamedTuple):
+    """The main content of a page as a tree."""
+
+    root: Element
+    base: str  # of its references
+    licence: str = ""  # URL that the page names as its licence
+
+
+def content(body: bytes, content_type: str | None, url: str, text: str | None, rules: PageRules = NO_RULES) -> Content:
+    """The elements that the main text of an HTML page is read of, without those whose text `text` lacks.
+
+    `text` is the stored text, from which boilerplate was removed by the evidence of other pages; None: it is not
+    stored. `rules` are those of a crawl.
+    """
+    media_type, charset = media_types.parse(content_type)
+    decoded, _ = charsets.decode(body[:MAX_MARKUP], charset, True)
+    root, _ = html_tree.parse(decoded, media_type)
+    elements = html_tree.elements(root)
+    base = html_links.base_url(elements, url)
+    licence = _licence(elements, base)
+    tree = page_rules.main_tree(root, rules.of(url))
+    first, stored = None, None if text is None else text.split("\n")
+    for found in main_text.readings(tree.root, tree.is_main):
+        if found.lines and stored is not None and (removed := _removed(found, stored)) is not None:
+            _prune(tree.root, found, removed)
+            break
+        first = first or (found if found.lines else None)
+        if first and stored is None:
+            _prune(tree.root, first, [])
+            break
+    else:
+        if first:
+            _prune(tree.root, first, [])
+    return Content(tree.root, base, licence)
+
+
+def _licence(elements: html_tree.Elements, base: str) -> str:
+    """The target of the first link with `rel=license` (HTML, 4.6.7.9)."""
+    for tag, element in elements.linking:
+        if tag in ("a", "area", "link") and "license" in (element.attr("rel") or "").lower().split():
+            return urls.resolve(element.attr("href") or "", base) or ""
+    return ""
+
+
+def _removed(found: main_text.Lines, stored: Sequence[str]) -> list[list[Node]] | None:
+    """The nodes of lines that are not among the stored ones; None if the tree does not have all of those."""
+    wanted = [_line(line) for line in stored if line.strip()]
+    removed, kept, place = list[list[Node]](), set[Node](), 0
+    for line, nodes in zip(found.lines, found.sources, strict=True):
+        if place < len(wanted) and _line(line) == wanted[place]:
+            place += 1
+            kept.update(nodes)
+        else:
+            removed.append(nodes)
+    is_cut = sum(map(len, stored)) + len(stored) > main_text.MAX_TEXT  # then the last line may be a part of one
+    return [nodes for nodes in removed if kept.isdisjoint(nodes)] if place >= len(wanted) - is_cut else None
+
+
+def _line(line: str) -> str:
+    return main_text.line_of(main_text.without_marks(line))
+
+
+def _prune(root: Element, found: main_text.Lines, removed: Sequence[Sequence[Node]]) -> None:
+    """Take out of the tree what the text is not read of."""
+    for nodes in (found.dropped, *removed):
+        for node in nodes:
+            if isinstance(node, Text):
+                node.data = " "
+            else:
+                node.extract()
+    if found.is_whole:
+        return
+    kept = {node for nodes in found.sources for node in nodes}
+    for header in root.find_all("header"):
+        headings = [each for each in header.iter_elements(main_text.HEADINGS) if each in kept]
+        header.clear()
+        header.extend(headings)
+
+
+def markdown(found: Content, link: Callable[[str], str] = str) -> str:
+    """The content as Markdown; `link` is given absolute URLs of links. Changes the tree."""
+    root = found.root
+    if _UNSEEN.search(root.text):
+        for node in root.descendants:  # before anything is escaped: without them other characters may be markup
+            if isinstance(node, Text) and _UNSEEN.search(data := node.data):
+                node.data = without_unseen(data)
+    _write_images(root, found.base)
+    _write_links(root, found.base, link)
+    for term in root.find_all(["dt", "summary"]):
+        if next(term.iter_elements(_BLOCKS), None) is None:
+            term.wrap_children(Element("strong"))
+    for pre in root.find_all("pre"):
+        as_blocks = {element for element in pre.select("[style]") if main_text.is_shown_as_block(element)}
+        lines = [line.rstrip() for line in main_text.code_text(pre, (), as_blocks).split("\n")]
+        code.write(pre, "\n".join(lines).strip("\n"))
+    tables.write(root)
+    return _UNSEEN.sub("", root.to_markdown(_FORM))
+
+
+def _write_links(root: Element, base: str, link: Callable[[str], str]) -> None:
+    for element in root.select(_BLOCKS_IN_LINK):  # a heading is more than the link around it
+        for heading in element.find_all(list(main_text.HEADINGS)):
+            heading.wrap_children(Element("a", {"href": element.attr("href") or ""}))
+        element.unwrap()
+    for element in {
+        code: None for inner in root.select("code a, kbd a, samp a, tt a") if (code := _code_around(inner))
+    }:
+        _divide(element)
+    for element in root.find_all("a"):
+        href = (element.attr("href") or "").strip()
+        is_empty = not element.text.strip() and element.find("img") is None
+        if is_empty or (href.startswith("#") and element.text.strip() in _PERMALINKS):
+            element.extract()
+            continue
+        target = href if href.startswith("#") else urls.resolve(href, base) if href else None
+        if target and target.startswith(_SCHEMES):
+            element.attrs["href"] = link(target)
+        elif not target or not target.startswith("#"):
+            element.unwrap()
+
+
+def _code_around(link: Element) -> Element | None:
+    """The outermost code of a line around a link."""
+    around = [each for each in link.ancestors if isinstance(each, Element)]
+    if any(each.tag == "pre" for each in around):
+        return None
+    return next((each for each in reversed(around) if each.tag in _CODE), None)
+
+
+def _divide(element: Element) -> None:
+    """Make the text and the links of code elements of their own: within code, Markdown has no links."""
+    texts = [node for node in element.descendants if isinstance(node, Text)]
+    for link, parts in itertools.groupby(texts, lambda node: node.closest("a")):
+        inner = Element("code", {}, [Text("".join(part.data for part in parts))])
+        element.insert_before(Element("a", {"href": link.attr("href") or ""}, [inner]) if link else inner)
+    element.extract()
+
+
+def _write_images(root: Element, base: str) -> None:
+    for element in root.find_all("img"):
+        sources = ((element.attr(name) or "").strip() for name in _IMAGES)
+        source = next((each for each in sources if each and not each.startswith("data:")), "")
+        is_pixel = element.attr("width") in ("0", "1") and element.attr("height") in ("0", "1")
+        target = urls.resolve(source, base) if source and not is_pixel else None
+        alt = " ".join(without_unseen(element.attr("alt") or "")[:_LONGEST_ALT].split())
+        if target and target.startswith(("http:", "https:")):
+            element.replace_with(Element("img", {"src": target, "alt": alt}))
+        else:
+            element.replace_with(Text(f" {alt} " if alt else ""))
+
+
+def without_unseen(text: str) -> str:
+    """A text without characters that nobody sees; those that are white space become a space or a line feed."""
+    return _UNSEEN.sub(lambda match: ("\n" if match[0] == "\r" else " ") if match[0].isspace() else "", text)

@@ -1,0 +1,1 @@
+"""Detects the language of a text."""

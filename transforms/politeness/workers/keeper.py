@@ -1,0 +1,151 @@
+"""Stores the results of a bundle: rows in durable pieces, and promised host states at once."""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ...directory.crawl_dir import CrawlDir
+from ...directory.pieces import PromiseLog, write_piece
+from ...outcomes import EXTERNAL_VISITS, Outcome
+from ...tables.schemas import HostRow
+from ...tables.sitemap_terms import EXTERNAL
+from ...tables.table_files import TableWriter
+
+PIECE_BYTES = 64 << 20
+_BATCH_ROWS = 256
+_BATCH_BYTES = 16 << 20
+_MOST_WAITING = 3  # batches
+
+
+def counters_of(outcome: str, kind: str | None) -> list[str]:
+    """The counters of a visit: its outcome, and its kind unless it is a page.
+
+    What was asked of an external target is no page by any limit or rate. A deferred visit is one that did not happen.
+
+    >>> counters_of("gone", None), counters_of("gone", "sitemap"), counters_of("gone", EXTERNAL)
+    (['gone'], ['gone', 'sitemap_visits'], ['external_visits'])
+    """
+    if kind == EXTERNAL and outcome != Outcome.DEFERRED:
+        return [EXTERNAL_VISITS]
+    return [outcome, f"{kind}_visits"] if kind else [outcome]
+
+
+class Keeper:
+    """Writes the rows of a bundle in its own thread, so that a slow store delays no request.
+
+    Rows are in the files of a piece once `cut` has closed it. `add` blocks while three batches wait for the store, so
+    memory is bounded.
+    """
+
+    def __init__(
+        self,
+        crawl: CrawlDir,
+        attempt: str,
+        round_: int,
+        piece_seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._crawl, self._attempt, self._round = crawl, attempt, round_
+        self._piece_seconds, self._clock = piece_seconds, clock
+        self._rows: list[Mapping[str, Any]] = []  # of visits
+        self._others: dict[str, list[Mapping[str, Any]]] = {"robots": [], "host_turns": []}
+        self._batch_bytes = self._piece_bytes = 0
+        self._since = clock()
+        self._cut_pieces = self._closed_pieces = 0  # in the bundle's thread, and in the own one
+        self._promises = PromiseLog(crawl, attempt)
+        self._writers = self._new_writers()
+        self._tasks: queue.Queue[Callable[[], None] | None] = queue.Queue(_MOST_WAITING)
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._work, name="keeper", daemon=True)
+        self._thread.start()
+
+    def add(self, table: str, row: Mapping[str, Any]) -> None:
+        """Add a row of visits, robots or host_turns."""
+        if table != "visits":
+            self._others[table].append(row)
+            return
+        self._rows.append(row)
+        size = len(row["body"] or b"")
+        self._batch_bytes += size
+        self._piece_bytes += size
+        if len(self._rows) >= _BATCH_ROWS or self._batch_bytes >= _BATCH_BYTES:
+            self._flush()
+
+    def promise(self, row: HostRow) -> None:
+        """Write the state of a host at once."""
+        self._promises.write(row)
+
+    @property
+    def is_due(self) -> bool:
+        """Return whether the piece is to be closed: it is a minute old, or has 64 MB of bodies.
+
+        Not while the last one is still being closed: a slow store gets longer pieces, and holds up no request.
+        """
+        is_ripe = self._clock() - self._since >= self._piece_seconds or self._piece_bytes >= PIECE_BYTES
+        return is_ripe and self._cut_pieces == self._closed_pieces
+
+    def cut(self, turns: Iterable[HostRow]) -> None:
+        """Close the piece, with the states of all hosts requested since the last one."""
+        self._others["host_turns"] += turns
+        self._since, self._piece_bytes = self._clock(), 0
+        self._flush()
+        others, self._others = self._others, {"robots": [], "host_turns": []}
+        if not any(others.values()) and all(writer.is_empty for writer in self._writers.values()) and not self._rows:
+            return
+        writers, self._writers = self._writers, self._new_writers()
+        promises, self._promises = self._promises, PromiseLog(self._crawl, self._attempt)
+
+        def close() -> None:
+            for table, rows in others.items():
+                writers[table].write_rows(rows)
+            files = [file for writer in writers.values() if (file := writer.close())]
+            if files:
+                write_piece(self._crawl, self._attempt, files)
+            promises.remove()
+            self._closed_pieces += 1
+
+        self._cut_pieces += 1
+        self._put(close)
+
+    def close(self, turns: Iterable[HostRow]) -> None:
+        """Close the last piece, and wait until all is written; re-raises the exception of a failed write."""
+        self.cut(turns)
+        self._put(None)
+        self._thread.join()
+        if self._failure:
+            raise self._failure
+        self._promises.remove()
+
+    def _flush(self) -> None:
+        if not self._rows:
+            return
+        rows, self._rows, self._batch_bytes = self._rows, [], 0
+        counts: dict[str, int] = {}
+        for row in rows:
+            for name in counters_of(row["outcome"], row["kind"]):
+                counts[name] = counts.get(name, 0) + 1
+        writer = self._writers["visits"]
+        writer.is_empty = False
+        self._put(lambda: writer.write_rows(rows, counts))
+
+    def _put(self, task: Callable[[], None] | None) -> None:
+        if self._failure:
+            raise self._failure
+        self._tasks.put(task)
+
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            if self._failure is None:
+                try:
+                    task()
+                except BaseException as error:  # re-raised in the bundle's thread
+                    self._failure = error
+
+    def _new_writers(self) -> dict[str, "_Writer"]:
+        return {table: _Writer(self._crawl.root, table, self._round) for table in ("visits", "robots", "host_turns")}
+
+
+class _Writer(TableWriter):
+    is_empty = True  # no row was written
