@@ -3,12 +3,13 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 
 from ..tables.schemas import Row
 from ..traps.allow_list import AllowList
 from ..traps.discovery import Known, UrlShape, shape_of, source_name
-from ..traps.judge import first_budget, is_exempt
-from ..traps.template_rows import Name
+from ..traps.judge import budget_of, first_budget, is_exempt
+from ..traps.template_rows import SOURCE, Name
 from .selection import Due
 
 _SAMPLE = 2  # URLs of a page of whose links to a closed template none was tried; and so many pages in a round, at least
@@ -30,6 +31,7 @@ class Budgets:
         """
         turns = Counter[tuple[Name, str | None]]()
         in_turn: list[tuple[int, int, bytes, Due, UrlShape | None]] = []
+        closed: list[tuple[bytes, Name, Due, UrlShape]] = []
         for due in queue:
             if is_exempt(due.depth, due.kind, due.digest) or self._is_allowed(due.url):
                 in_turn.append((due.depth, 0, b"", due, None))
@@ -39,11 +41,13 @@ class Budgets:
             if shape.is_foreign:
                 in_turn.append((due.depth, 0, self._draw(due), due, shape))
             elif self._known.is_closed(own):
-                in_turn.append((0, turns[own, shape.source], self._draw(due), due, shape))
-                turns[own, shape.source] += 1
+                closed.append((self._draw(due), own, due, shape))
             else:
                 in_turn.append((due.depth, turns[own, None], b"", due, shape))
                 turns[own, None] += not self._known.has_proved(own)
+        for drawn, own, due, shape in sorted(closed, key=itemgetter(0)):
+            in_turn.append((0, turns[own, shape.source], drawn, due, shape))
+            turns[own, shape.source] += 1
         for *_, due, limited in sorted(in_turn, key=lambda item: item[:3]):
             if limited is None or self._take(limited, bool(due.links_without_news)):
                 yield due
@@ -76,4 +80,6 @@ class Budgets:
 
     def _budget(self, name: Name) -> int:
         row = self._known.rows.get(name)
-        return first_budget(name, self._known.rows) if row is None else int(row["budget"])
+        if row is None:
+            return first_budget(name, self._known.rows)
+        return budget_of(row, self._known.rows) if SOURCE in name[0] else int(row["budget"])

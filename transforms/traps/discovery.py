@@ -113,7 +113,7 @@ class Known:
         parameters of a path share a row, because filters occur in all combinations.
         """
         own, source = (shape.template, kind), self.rows.get(source_name(shape, kind) or (SOURCE, kind))
-        if source and (self.is_closed(own) or requests_of(source) >= ENOUGH):
+        if source:
             return [(source["template"], kind)]
         if self.has_proved(own):
             return [own]

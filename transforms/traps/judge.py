@@ -9,7 +9,8 @@ from .template_rows import ANY, ENOUGH, FIRST, GROWTH, SOURCE, Kind, Name, State
 
 _MOST_FOREIGN = 48  # pages per round of a closed template of kind foreign
 _SHARED = (16, 2)  # pages in the first round, and growth, of all new templates together
-_OF_SOURCE = 2  # least pages per round by the links of a page to an open template
+_OF_SOURCE = 4  # least pages per round by the links of a page to an open template
+_DRAINED = 48  # least pages per round of a template that is drained
 _SAMPLES = 3
 
 
@@ -49,10 +50,10 @@ def promised(row: Row | None, known: Mapping[Name, Row]) -> float:
 
 
 def prior_of(name: Name, known: Mapping[Name, Row]) -> float:
-    if name[0] == ANY:
-        return promise.PRIOR
-    above = template_part(name[0]) if SOURCE in name[0] else ANY
-    return min(promise.PRIOR, promised(known.get((above, name[1])), known))
+    """What is expected of a page's links before there are results: as of their template; of it, as of new ones at most."""
+    if SOURCE in name[0]:
+        return promised(known.get((template_part(name[0]), name[1])), known)
+    return min(promise.PRIOR, promised(known.get((ANY, name[1])), known)) if name[0] != ANY else promise.PRIOR
 
 
 def judge(
@@ -75,13 +76,9 @@ def judge(
     if share <= promise.CLOSED and bad >= ENOUGH * (not is_source):
         state = State.TRAPPED if row["state"] == State.TRAPPED and not useful else State.THROTTLED
     is_drained = is_finite(row, queues) and (share > 1 / 16 or after["different"] * 2 >= after["pages"] > 0)
-    first, growth = _SHARED if is_shared(row["template"]) else (FIRST[kind], GROWTH[kind])
-    budget = promise.budget(share, bad, requests_of(after), useful, first, growth)
+    budget = budget_of(after, known, useful)
     if is_drained:
-        budget = max(budget, FIRST[Kind.PLAIN], GROWTH[Kind.SERIES] * counts.pages)
-    if is_source and not good:
-        above = known.get((template_part(row["template"]), kind))
-        budget = 0 if above and above["state"] != State.OPEN else min(budget, _OF_SOURCE)
+        budget = max(budget, _DRAINED, GROWTH[Kind.SERIES] * counts.pages)
     if kind is Kind.FOREIGN and state != State.OPEN:
         budget = min(budget, _MOST_FOREIGN)
     since = row["since"] if state == row["state"] and row["since"] else round_
@@ -107,7 +104,9 @@ def end(row: Row, is_idle: bool, round_: int, known: Mapping[Name, Row]) -> Row:
     state = row["state"]
     if not is_idle:
         state = State.THROTTLED
-    elif not row["budget"] or (row["budget"] <= promise.SAMPLE and promised(row, known) <= promise.ENDED):
+    elif not row["budget"] or (
+        row["since"] + 1 < round_ and row["budget"] <= promise.SAMPLE and promised(row, known) <= promise.ENDED
+    ):  # after two rounds it is known whether it is finite
         state = State.TRAPPED
     return row if state == row["state"] else row | {"state": state, "since": round_, "round": round_}
 
@@ -115,6 +114,20 @@ def end(row: Row, is_idle: bool, round_: int, known: Mapping[Name, Row]) -> Row:
 def is_exempt(depth: int, kind: str | None, digest: bytes | None) -> bool:
     """Whether a URL of the frontier is never held: a seed, no page, or a page that was visited before."""
     return depth == 0 or kind is not None or digest is not None
+
+
+def budget_of(row: Row, known: Mapping[Name, Row], last: int = 0) -> int:
+    """How many URLs of a row the next round may visit, after one with so many useful results.
+
+    A page of whose links none was useful waits while their template is closed.
+    """
+    kind, bad = Kind(row["kind"]), row["recent_pages"] - row["recent_fresh"]
+    first, growth = _SHARED if is_shared(row["template"]) else (FIRST[kind], GROWTH[kind])
+    budget = promise.budget(promised(row, known), bad, requests_of(row), last, first, growth)
+    if SOURCE not in row["template"] or row["recent_fresh"]:
+        return budget
+    above = known.get((template_part(row["template"]), kind))
+    return 0 if above and above["state"] != State.OPEN else min(budget, _OF_SOURCE)
 
 
 def first_budget(name: Name, known: Mapping[Name, Row]) -> int:
