@@ -3,8 +3,8 @@
     python benchmarks/trap_costs.py
     python benchmarks/trap_costs.py --sites maze.test forum --share 3
 
-README.md has the results. Exit code 1 if a site loses a useful page, or a trap takes more than 300 useless requests in seven
-rounds.
+README.md has the results. Exit code 1 if a site loses a useful page, or a trap takes more than 300 useless requests in
+seven rounds.
 """
 
 import argparse
@@ -43,7 +43,10 @@ def line(name: str, share: int) -> tuple[bool, str]:
         wanted, later = len(walked), len_later(crawled.visited, walked)
     elif name in STALE:
         stale = STALE[name]()
-        crawled, of = crawl_rounds(stale.site, 30, listed=stale.listed), lambda path: path if path in stale.useful else None
+        crawled, of = (
+            crawl_rounds(stale.site, 30, listed=stale.listed),
+            lambda path: path if path in stale.useful else None,
+        )
         wanted, later = len(stale.useful), ""
     else:
         trap = SITES[name]()
@@ -78,7 +81,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.half is not None:
         arguments.sites = every[arguments.half :: 2]
-    print("| site | useful | useless in 7 rounds | useless by round | rounds after a walk | end | time |\n|-|-|-|-|-|-|-|")
+    print(
+        "| site | useful | useless in 7 rounds | useless by round | rounds after a walk | end | time |\n|-|-|-|-|-|-|-|"
+    )
     results = []
     for name in arguments.sites:
         good, row = line(name, arguments.share)

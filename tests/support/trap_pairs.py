@@ -12,7 +12,9 @@ from tests.support.trap_variants import with_links
 from tests.support.web import Answer, Page, html, redirect
 
 
-def _beside(name: str, trap: Callable[[str], Page | None], entries: Iterable[str] = (), more: Iterable[str] = ()) -> Site:
+def _beside(
+    name: str, trap: Callable[[str], Page | None], entries: Iterable[str] = (), more: Iterable[str] = ()
+) -> Site:
     """Articles that each lead to `more`, with their name for a star, and a home page that leads to the entries."""
     press, more = Press(name), list(more)
 
@@ -34,7 +36,7 @@ def _honest(name: str, pages: Mapping[str, Answer], lists: int = 10) -> dict[str
 
 
 def sorry() -> Site:
-    """Any path is answered: a title, its own URL, 50 random words, four links to invented paths in the site's sections."""
+    """Any path is answered: a title, its URL, 50 random words, four links to invented paths in the site's sections."""
 
     def trap(path: str) -> Page:
         rng = chance("sorry", path)
@@ -64,7 +66,9 @@ def switch() -> Site:
         if (found := press.home() if path == "/" else press.article(path)) is None:
             return None
         if path != url:  # each language has words of its own
-            body = re.sub(r"\b([a-z]{6,})\b", lambda match: f"{match[1]}{url[1:3]}", found.body.decode().split("<ul>")[0])
+            body = re.sub(
+                r"\b([a-z]{6,})\b", lambda match: f"{match[1]}{url[1:3]}", found.body.decode().split("<ul>")[0]
+            )
             found = Answer(body=(body + "<ul>" + found.body.decode().split("<ul>")[1]).encode())
         return with_links(found, [f"/{name}{url}" for name in _TONGUES])
 
@@ -189,4 +193,3 @@ PAIRS: Mapping[str, tuple[Callable[[], Site], Callable[[int], dict[str, Page]], 
     "sorted folders / folders": (sorted_folders, folders, 400),
 }
 """Traps, their twins, and the sizes of these."""
-

@@ -153,7 +153,9 @@ def _judge(
             copies[key] = owner
         elif like := contents.resembled(key, judged(visit["url"], page, True).get("signature")):
             near[key] = like
-    watched = watch_host(HOST, yield_rows(seen), Duplicates(copies, near), traps, samples, queues, _ALLOWED, round_, b"key")
+    watched = watch_host(
+        HOST, yield_rows(seen), Duplicates(copies, near), traps, samples, queues, _ALLOWED, round_, b"key"
+    )
     stale = set(watched.stale)
     candidates = [
         {"url_key": link["target_key"], "url": link["target_url"], "host": urls.host(link["target_url"])}

@@ -87,7 +87,9 @@ DRAINS = {
 
 
 @pytest.mark.parametrize(("queue", "own", "copies", "budget"), DRAINS.values(), ids=DRAINS)
-def test_what_is_finite_and_has_other_pages_is_drained(queue: Queue, own: Queue | None, copies: int, budget: int) -> None:
+def test_what_is_finite_and_has_other_pages_is_drained(
+    queue: Queue, own: Queue | None, copies: int, budget: int
+) -> None:
     row = after([(20, 0)], Kind.SERIES) | {"waiting": 100, "template_waiting": 60, "requested": 12}
     row |= {"different": 20 - copies - 2} if copies else {}
     counts = Counts(pages=2, different=0 if copies else 2)

@@ -16,7 +16,10 @@ _SAMPLE = 2  # URLs of a page of whose links to a closed template none was tried
 
 
 class Budgets:
-    """The budgets of a host's templates in a round. `rows` are of table traps, `forms` are the visited forms, and `secret` draws what is sampled."""
+    """The budgets of a host's templates in a round.
+
+    `rows` are of table traps, `forms` are the visited forms, and `secret` draws what is sampled.
+    """
 
     def __init__(self, rows: Iterable[Row], forms: Iterable[int], is_allowed: AllowList, secret: bytes = b"") -> None:
         self._known, self._is_allowed, self._secret = Known(rows, forms), is_allowed, secret

@@ -10,6 +10,7 @@ from .template_rows import ANY, ENOUGH, FIRST, GROWTH, SOURCE, Kind, Name, State
 _MOST_FOREIGN = 48  # pages per round of a closed template of kind foreign
 _SHARED = (16, 2)  # pages in the first round, and growth, of all new templates together
 _OF_SOURCE = 4  # least pages per round by the links of a page to an open template
+_USEFUL = 16  # a template is drained if one of so many results was good lately, or half of its pages are different
 _DRAINED = 48  # least pages per round of a template that is drained
 _SAMPLES = 3
 
@@ -50,7 +51,7 @@ def promised(row: Row | None, known: Mapping[Name, Row]) -> float:
 
 
 def prior_of(name: Name, known: Mapping[Name, Row]) -> float:
-    """What is expected of a page's links before there are results: as of their template; of it, as of new ones at most."""
+    """What is expected before there are results: of a page's links as of their template, of this as of new ones."""
     if SOURCE in name[0]:
         return promised(known.get((template_part(name[0]), name[1])), known)
     return min(promise.PRIOR, promised(known.get((ANY, name[1])), known)) if name[0] != ANY else promise.PRIOR
@@ -75,7 +76,8 @@ def judge(
     state, is_source = State.OPEN, SOURCE in row["template"]
     if share <= promise.CLOSED and bad >= ENOUGH * (not is_source):
         state = State.TRAPPED if row["state"] == State.TRAPPED and not useful else State.THROTTLED
-    is_drained = is_finite(row, queues) and (share > 1 / 16 or after["different"] * 2 >= after["pages"] > 0)
+    is_worth = good * _USEFUL >= good + bad or after["different"] * 2 >= after["pages"] > 0
+    is_drained = is_finite(row, queues) and is_worth
     budget = budget_of(after, known, useful)
     if is_drained:
         budget = max(budget, _DRAINED, GROWTH[Kind.SERIES] * counts.pages)
@@ -104,7 +106,7 @@ def end(row: Row, is_idle: bool, round_: int, known: Mapping[Name, Row]) -> Row:
     state = row["state"]
     if not is_idle:
         state = State.THROTTLED
-    elif not row["budget"] or (
+    elif row["budget"] <= 1 or (
         row["since"] + 1 < round_ and row["budget"] <= promise.SAMPLE and promised(row, known) <= promise.ENDED
     ):  # after two rounds it is known whether it is finite
         state = State.TRAPPED

@@ -13,7 +13,7 @@ PRIOR = 1 / 2
 """The promise of what nothing is known about."""
 
 SAMPLE = 8
-"""Requests of a round for URLs that promise little, until `MEMORY` of them were bad; then ever less, and at least one."""
+"""Requests of a round for URLs that promise little, until `MEMORY` were bad; then ever less, and at least one."""
 
 _STRENGTH = 2.0  # results that the prior counts for
 

@@ -18,7 +18,7 @@ ASKED_AT_ONCE = 8
 """Families of a host that are asked in a round, with `_PATHS` requests each."""
 
 _PATHS = 2  # per family; one does not tell a fixed answer from a random one
-_NAMED, _SERIES, _ALIKE = 2, 12, 8
+_NAMED, _SERIES, _ALIKE = 2, 8, 8
 """Pages of a round that make a family suspicious: with news of their URL alone, in a series, and with one frame but no
 new title."""
 

@@ -160,7 +160,7 @@ def _probes(sample: YieldRow, key: bytes) -> Iterator[CandidateRow]:
 
 
 def queues_of(rows: Iterable[Row], round_: int) -> dict[Name, Queue]:
-    """The queues of a host after a round, of its rows of table trap_queues: by template and kind; without template: of all URLs."""
+    """The queues of a host after a round, of its rows of table trap_queues: by template and kind, or of all URLs."""
     found: dict[Name, Queue] = {}
     for row in rows:
         if row["round"] == round_:
