@@ -40,7 +40,7 @@ class Budgets:
                 in_turn.append((due.depth, 0, b"", due, None))
                 continue
             shape = shape_of(due.url, due.referrer, due.foreign, due.redirects)
-            own = (shape.template, self._known.kind_of(shape, bool(due.links_without_news)))
+            own: Name = (shape.template, self._known.kind_of(shape, bool(due.links_without_news)))
             if shape.is_foreign:
                 in_turn.append((due.depth, 0, self._draw(due), due, shape))
             elif self._known.is_closed(own):

@@ -33,7 +33,7 @@ class Kind(StrEnum):
     FOREIGN = "foreign"  # only other sites; judged apart, so that these do not limit a site's own pages
 
 
-FIRST = {Kind.PLAIN: 56, Kind.SERIES: 16, Kind.WITHOUT_NEWS: 16, Kind.VARIANT: 8, Kind.FOREIGN: 64}
+FIRST = {Kind.PLAIN: 48, Kind.SERIES: 16, Kind.WITHOUT_NEWS: 16, Kind.VARIANT: 8, Kind.FOREIGN: 64}
 """Pages of a template in its first round."""
 
 GROWTH = {Kind.PLAIN: 16, Kind.SERIES: 6, Kind.WITHOUT_NEWS: 6, Kind.VARIANT: 6, Kind.FOREIGN: 16}
