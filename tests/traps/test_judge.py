@@ -25,7 +25,7 @@ ALLOWED = compile_allow_list([])
 # (pages, with news) round by round, kind: state and budget after them
 JUDGED = {
     "nothing yet": ([], Kind.PLAIN, "open", 48),
-    "all new": ([(8, 8)], Kind.PLAIN, "open", 370),
+    "all new": ([(8, 8)], Kind.PLAIN, "open", 373),
     "all new, in a series": ([(8, 8)], Kind.SERIES, "open", 128),
     "half new": ([(16, 8)], Kind.PLAIN, "open", 80),
     "nothing new, but few": ([(4, 0)], Kind.SERIES, "open", 8),

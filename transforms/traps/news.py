@@ -70,7 +70,9 @@ class HostNews:
         is_fresh = is_news or (not is_series and not is_copy)
         if is_fresh and not is_uniform and answers is None:
             suspicion = self._suspicions.setdefault(group, Suspicion())
-            suspicion.add(request, is_named=added.is_named, is_series=is_series, is_titled=added.has_new_title)
+            suspicion.add(
+                request, is_named=added.is_named or not is_news, is_series=is_series, is_titled=added.has_new_title
+            )
         return Counts(pages=1, fresh=int(is_fresh), news=int(is_news), different=int(not is_copy))
 
     def suspected(self) -> dict[str, YieldRow]:
