@@ -1,9 +1,8 @@
 """The fetch step of a round: the frontier in; visits, robots.txt files and the hosts' turns out."""
 
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any
 
 import apache_beam as beam
@@ -53,26 +52,20 @@ def build(pipeline: beam.Pipeline, step: FetchStep) -> None:
         | "ReadFrontier" >> ReadDue(step.root, step.waiting.left, step.bounds, step.with_external)
     )
     due_hosts = beam.pvalue.AsSingleton(due | "DueHosts" >> beam.Keys() | "CollectDueHosts" >> CollectHosts())
-    known = (
-        pipeline
-        | "Sources" >> beam.Create(_sources(step))
-        | "ReadKnown"
-        >> beam.FlatMap(
-            _read_known,
-            due_hosts,
-            step.root,
-            step.context.politeness,
-            step.bounds.now,
-            step.other_rounds,
-            step.seen_since,
-        )
+    read = beam.FlatMap(
+        _read_earlier,
+        due_hosts,
+        step.root,
+        step.context.politeness,
+        step.bounds.now,
+        step.other_rounds,
+        step.seen_since,
     )
+    earlier = pipeline | "Sources" >> beam.Create(_sources(step)) | "ReadEarlier" >> read.with_outputs(*_EARLIER)
     held = pipeline | "Held" >> beam.Create([dict(step.held)])
     (
-        (due | "DueByDomain" >> beam.MapTuple(partial(by_domain, "due")), known)
-        | "Rows" >> beam.Flatten()
-        | "GroupByDomain" >> beam.GroupByKey()
-        | "Join" >> beam.MapTuple(_join)
+        {"due": due | "DueByDomain" >> beam.MapTuple(by_domain), **{tag: earlier[tag] for tag in _EARLIER}}
+        | "ByDomain" >> beam.CoGroupByKey()
         | "VisitHosts" >> VisitHosts(step.context, held)
     )
 
@@ -89,9 +82,9 @@ def _sources(step: FetchStep) -> list[tuple[str, Any]]:
     return [("states", step.leftovers), *((kind, path) for kind, some in paths.items() for path in some)]
 
 
-def _read_known(source: tuple[str, Any], *known: Any) -> Iterator[tuple[str, tuple[str, tuple[str, Any]]]]:
-    for host, row in known_rows(source, *known):
-        yield by_domain(source[0], host, row)
+def _read_earlier(source: tuple[str, Any], *given: Any) -> Iterator[Any]:
+    for host, row in known_rows(source, *given):
+        yield beam.pvalue.TaggedOutput(_TAGS.get(source[0], source[0]), by_domain(host, row))
 
 
 def known_rows(
@@ -179,20 +172,11 @@ _JUDGED = [
 ]
 
 
-_SIDES = {kind: kind for kind in ("due", "robots", "hosts", "traps", "visited")} | {
-    "resting": "hosts",
-    "states": "hosts",
-}
-"""The side of the join that rows of a kind go to."""
+_EARLIER = ("robots", "hosts", "traps", "visited")
+_TAGS = {"resting": "hosts", "states": "hosts"}
+"""The tag of the rows of a kind, if it is not the kind."""
 
 
-def by_domain(kind: str, host: str, row: Any) -> tuple[str, tuple[str, tuple[str, Any]]]:
-    """Return (domain of the host, (side, (host, row)))."""
-    return urls.domain(host), (_SIDES[kind], (host, row))
-
-
-def _join(domain: str, rows: Iterable[tuple[str, tuple[str, Any]]]) -> tuple[str, dict[str, list[tuple[str, Any]]]]:
-    sides: dict[str, list[tuple[str, Any]]] = {side: [] for side in _SIDES.values()}
-    for side, row in rows:
-        sides[side].append(row)
-    return domain, sides
+def by_domain(host: str, row: Any) -> tuple[str, tuple[str, Any]]:
+    """Return (domain of the host, (host, row))."""
+    return urls.domain(host), (host, row)

@@ -10,7 +10,7 @@ from tests.support.graph import Graph, fetch_step, graph_of, update_step
 
 # the pipeline, at most so many vertices and blocking edges
 STEPS = {
-    "fetch": (partial(fetch.build, step=fetch_step()), 20, 6),
+    "fetch": (partial(fetch.build, step=fetch_step()), 24, 7),
     "update": (partial(update.build, step=update_step()), 150, 46),
 }
 

@@ -190,13 +190,12 @@ class VisitHosts(beam.PTransform):
         self._held = held
 
     def expand(self, domain_to_sides: beam.PCollection[tuple[str, dict[str, Any]]]) -> beam.PCollection[tuple]:
-        queue_to_works = domain_to_sides | "Work" >> beam.ParDo(_WorkFn(self._context))
-        if self._context.politeness.scope == "address":
-            queue_to_works = (
-                queue_to_works
-                | "Share" >> beam.GroupByKey()
-                | "Join" >> beam.MapTuple(lambda shared, works: (shared, [work for some in works for work in some]))
-            )
+        queue_to_works = (
+            domain_to_sides
+            | "Work" >> beam.ParDo(_WorkFn(self._context))
+            | "ByQueue" >> beam.GroupByKey()
+            | "Join" >> beam.MapTuple(lambda queue, works: (queue, [work for some in works for work in some]))
+        )
         held = beam.pvalue.AsSingleton(self._held)
         first = dataclasses.replace(self._context, emits_moved=True)
         moved = queue_to_works | "Visit" >> beam.ParDo(_VisitFn(first), held)
