@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from tests.support.honest_sites import page, story
-from tests.support.trap_sites import COMMON_WORDS, SECTIONS, Press, Site, chance, word
+from tests.support.trap_sites import SECTIONS, Press, Site, chance, word
 from tests.support.trap_variants import with_links
 from tests.support.web import Answer, Page, html, redirect
 
@@ -108,21 +108,6 @@ def long_listing(count: int) -> dict[str, Page]:
     return {"/": page("Home", story("long"), [("/archive?page=0", "archive")]), **site}
 
 
-def quotes() -> Site:
-    """Each article has a version to print, with a saying of the day below the same words for all."""
-
-    def trap(path: str) -> Page | None:
-        saying = " ".join(chance("saying", path).sample(COMMON_WORDS, 8))
-        return html("Print", f"This page is printed by your browser. {saying}") if path.startswith("/print/") else None
-
-    return _beside("quotes", trap, more=["/print/*"])
-
-
-def prints(count: int) -> dict[str, Page]:
-    """Reports, each with data below a folder of one name."""
-    return _honest("prints", {f"/print/{word(chance('p', n))}": page(f"Data {n}", story("p", n)) for n in range(count)})
-
-
 def profiles() -> Site:
     """Each article names two of endless members, who have said nothing."""
 
@@ -187,7 +172,6 @@ PAIRS: Mapping[str, tuple[Callable[[], Site], Callable[[int], dict[str, Page]], 
     "sorry / poems": (sorry, poems, 500),
     "switch / languages": (switch, languages, 500),
     "endless pages / long listing": (endless_pages, long_listing, 300),
-    "quotes / prints": (quotes, prints, 500),
     "profiles / members": (profiles, members, 500),
     "logins / shortened": (logins, shortened, 300),
     "sorted folders / folders": (sorted_folders, folders, 400),
