@@ -52,6 +52,7 @@ def planned(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow("whole crawls")
 def test_seeds_that_are_added_meanwhile_stay(planned: Path, tmp_path: Path) -> None:
     """A cleaning at any operation of `seeds add` spares its files, and removes the others."""
     at, has_called = 0, True
@@ -105,6 +106,7 @@ class Successor:
         self._lock.__exit__(None, None, None)
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_cleaning_that_was_paused_removes_nothing_of_its_successor(planned: Path, tmp_path: Path) -> None:
     """It is paused at any operation, also between the check of its lock and the removal."""
     at, has_called, ends = 0, True, Counter[str]()

@@ -249,6 +249,7 @@ def committed(directory: Path) -> list[str]:
     return sorted(path.name.removeprefix("000000-rank-")[:-5] for path in (directory / "manifests").glob("*"))
 
 
+@pytest.mark.slow("processes")
 @pytest.mark.parametrize("owner", [None, {"beat": 0}, {"pid": NO_PROCESS}], ids=["free", "stale", "ended"])
 def test_of_two_that_take_a_lock_at_once_one_is_the_owner(
     tmp_path: Path, start: Callable[[str, float, float], Writer], owner: dict[str, Any] | None

@@ -195,6 +195,7 @@ def merge_all(path: Path, engine: Engine) -> list[str]:
     return [step.step for step in steps if step]
 
 
+@pytest.mark.slow("whole crawls")
 def test_worker_processes_give_the_same_tables(tmp_path: Path) -> None:
     """So does Beam's runner in one process, which the options of Beam are for. Each goes on from one first round."""
     beams = DirectEngine(1, ["--direct_num_workers=1"])

@@ -14,7 +14,7 @@ from tests.support.web_process import WebProcess
 RULES = "User-agent: *\nDisallow: /private\n"
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow("whole crawls"))])
 def test_forty_hosts_redirect_to_one(tmp_path: Path, workers: int) -> None:
     pages = {"/a": html("A", "a"), "/private": html("Private", "private")}
     names = [f"h{n}.test" for n in range(40)]

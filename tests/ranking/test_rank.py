@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.pipeline.compaction.rebuild_index import rebuild_index
-from beamtrawl.pipeline.rank import rank
+from beamtrawl.pipeline.rank import has_unranked_links, rank
 from beamtrawl.runners.crawling.console import Console
 from beamtrawl.runners.crawling.session import rank_after_crawl
 from beamtrawl.runners.progress.outputs import TextOutput
@@ -19,7 +19,7 @@ from beamtrawl.transforms.ranking.endorsements import DOCUMENT_COLUMNS
 from beamtrawl.transforms.ranking.read_links import count_votes, read_endorsing, read_sources
 from beamtrawl.transforms.settings import Ranking, Settings, render
 from beamtrawl.transforms.tables.schemas import DOCUMENTS, HOST_RANKS, RANKS
-from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet, read_table
+from beamtrawl.transforms.tables.table_files import TableFile, TableWriter, open_parquet, read_table
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.command_line import beamtrawl, failure
 from tests.support.corpus import documents
@@ -140,6 +140,16 @@ def test_it_can_be_done_again_and_is_no_part_of_earlier_rounds(crawl):
     assert Index.open(crawl, as_of=1).search("lighthouse").total == 0
     ran = beamtrawl("sql", crawl.root, "SELECT count(*), count(DISTINCT url) FROM ranks", "--csv")
     assert ran.out.splitlines()[1] == "9,9"
+
+
+def test_links_are_ranked_after_each_update_that_is_not_ranked_yet():
+    def step(kind: str, round_: int, *tables: str) -> Manifest:
+        files = tuple(TableFile(table, f"{table}/{round_}", 1, 1, {}) for table in tables)
+        return Manifest(kind, round_, "", files, {}, (), "", "")
+
+    first, ranked, second = step("update", 1, "links"), step("rank", 1, "ranks"), step("update", 2)
+    steps = [[first], [first, ranked], [first, ranked, second], [step("update", 1)], []]
+    assert [has_unranked_links(some) for some in steps] == [True, False, True, False, False]
 
 
 def test_without_links_there_is_nothing_to_rank(tmp_path):

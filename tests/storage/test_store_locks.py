@@ -2,10 +2,9 @@
 
 import dataclasses
 import json
-import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -20,23 +19,13 @@ from tests.support.prerequisites import lacks
 try:
     import obstore  # noqa: F401
 
-    from tests.support.object_stores import STORES, Store
+    from tests.support.object_stores import Store
 except ModuleNotFoundError as error:
     lacks(f"a client and a server of S3 (pip install '.[test]'): {error}", whole_module=True)
 
 pytestmark = pytest.mark.slow("object stores")
 
 WRITERS = 8
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest) -> Iterator[Store]:
-    before = dict(os.environ)
-    with STORES[request.param]() as store:
-        os.environ.update(store.environment)
-        yield store
-    os.environ.clear()
-    os.environ.update(before)
 
 
 @pytest.fixture

@@ -29,12 +29,12 @@ _SURROUNDINGS = "nav, footer, aside, dialog, button, select, datalist"
 _SURROUNDING_ROLES = frozenset({"navigation", "banner", "contentinfo", "complementary", "search", "dialog"})
 _SURROUNDING_NAMES = (
     "nav navbar navigation navheader navfooter topbar toolbar menu menubar breadcrumb breadcrumbs pager pagination"
-    " sidebar sphinxsidebar related site-header masthead banner footer copyright skiplink"
+    " sidebar sphinxsidebar related site-header masthead banner footer copyright skiplink table-of-contents"
     " cookie cookies consent newsletter social share ad ads advert advertisement popup"
 )
-_NAMED = re.compile(rf"(?:^|[\s_-])(?:{'|'.join(_SURROUNDING_NAMES.split())})(?=\s|$)", re.IGNORECASE)
+_NAMED = re.compile(rf"(?:^|[\s_-])(?<!card-)(?:{'|'.join(_SURROUNDING_NAMES.split())})(?=\s|$)", re.IGNORECASE)
 _LONGEST_NAME = 500  # characters; a longer class or id is ignored
-_NAMED_TAGS = ("div", "section", "ul", "ol", "dl", "p", "table", "td", "form")
+_NAMED_TAGS = ("div", "section", "ul", "ol", "dl", "p", "table", "td", "form", "address")
 _CORES = ("main", "article", "h1")  # elements that are, or begin, the main content
 _MAX_CORES = 10
 _MAX_ASIDES, _MAX_ASIDE_LINKS = 100, 100  # that are looked at
@@ -44,13 +44,13 @@ _INTRODUCED = "section, article, main"  # of which a header is no banner (HTML A
 _SHORT = 60  # characters
 SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
 
-_MARKED = "[data-nosnippet], [hidden], [role], math, [style*=display]"
+_MARKED = "[data-nosnippet], [hidden], [role], math, [style*=display], sup, span.classifier"
 _SHOWN_AS_BLOCK = re.compile(r"display\s*:\s*(?:block|flex|grid|table|list-item)", re.IGNORECASE)
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _BLOCK_NAMES = (
     "address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption"
-    " figure footer form header hr legend li main menu nav ol optgroup option p pre search section summary"
+    " figure footer form header hr label legend li main menu nav ol optgroup option p pre search section summary"
     " table tbody td tfoot th thead tr ul"
 )
 BLOCKS = HEADINGS | frozenset(_BLOCK_NAMES.split())
@@ -58,6 +58,11 @@ BLOCKS = HEADINGS | frozenset(_BLOCK_NAMES.split())
 
 _BLOCK_TAGS = tuple(sorted(BLOCKS))
 _HEADING_TAGS = tuple(sorted(HEADINGS))
+
+_LINE_NUMBERS = (
+    ".linenos, .lineno, .linenumber, .ln, .line-number, [style*=user-select]"  # Pygments, Doxygen, Hugo, Prism
+)
+_PERMALINKS = frozenset("#¶§\u200b")  # at the end of a line, or the beginning of a heading
 
 CODE = "\t"
 """The first character of a line of preformatted text (`pre`); its indentation follows."""
@@ -129,8 +134,13 @@ def readings(root: Element, is_main: bool = False, ids: Ids | None = None) -> It
             hidden.add(element)
         if is_shown_as_block(element):
             as_blocks.add(element)
-        if element.tag == "math":
+        tag = element.tag
+        if tag == "math":
             twins.update(_twins(element))
+        elif tag == "button":  # of tabs
+            as_blocks.add(element)
+        elif (tag == "span" and attr("class") == "classifier") or (tag == "sup" and _is_reference(element)):
+            element.insert_before(TextNode(" "))  # that a style puts there
     _mark(root, nosnippet)
     if not is_main:
         dropped = twins | hidden.union(_surroundings(root))
@@ -141,6 +151,11 @@ def readings(root: Element, is_main: bool = False, ids: Ids | None = None) -> It
 def _is_hidden(hidden: str | None, role: str) -> bool:
     """Whether an element is hidden from readers for good: neither until they search nor as a panel of tabs."""
     return hidden is not None and role != "tabpanel" and hidden.strip().lower() != "until-found"
+
+
+def _is_reference(sup: Element) -> bool:
+    """Whether a superscript is the number of a note."""
+    return sup.text.isdigit() and (sup.select_one("a") or sup.closest("a")) is not None
 
 
 def _twins(math: Element) -> Iterator[Element]:
@@ -161,6 +176,8 @@ def _surroundings(root: Element) -> Iterator[Element]:
             asides += 1
             if asides <= _MAX_ASIDES and _is_call_out(element):
                 continue
+        elif element.tag == "button" and element.attr("role") == "tab":
+            continue
         yield element
     around_cores = _around(itertools.islice(root.iter_elements(_CORES), _MAX_CORES))
     for element in root.iter_elements(_NAMED_TAGS):
@@ -254,7 +271,8 @@ def _around(cores: Iterable[Element]) -> Set[Node]:
 def _is_named(element: Element) -> bool:
     classes, identifier = element.attr("class"), element.attr("id")
     if classes and len(classes) <= _LONGEST_NAME and _is_surrounding(classes):
-        return True
+        first = next((child for child in element if isinstance(child, Element)), None)
+        return first is None or first.attr("class") != "sidebar-title" or first.tag != "p"  # a note of docutils
     if not identifier or len(identifier) > _LONGEST_NAME or not _is_surrounding(identifier):
         return False
     return element.tag != "section" and "section" not in (classes or "").split()  # that id repeats the heading
@@ -311,12 +329,16 @@ def _read(
                 reader.add("".join([piece.text for piece in pieces]), pieces)
                 pieces = []
             if tag in HEADINGS:
-                reader.heading(node)
+                reader.heading(node, code_text(node, dropped, as_blocks) if node in inner else None)
             elif tag == "pre":
                 reader.code(node, code_text(node, dropped, as_blocks) if node in inner else node.text)
             elif tag == "header" and not whole:
-                names = HEADINGS if node.closest(_INTRODUCED) else ("h1",)
-                for heading in node.iter_elements(names):
+                introduces = node.closest(_INTRODUCED)
+                if introduces and _has_prose(node):
+                    stack.append((children, ending))
+                    children, ending = iter(node.children), node
+                    break
+                for heading in node.iter_elements(HEADINGS if introduces else ("h1",)):
                     reader.heading(heading)
             else:
                 if tag == "dt" and node in ids:
@@ -339,6 +361,12 @@ def _read(
     if pieces:
         reader.add("".join([piece.text for piece in pieces]), pieces)
     return reader.found()
+
+
+def _has_prose(header: Element) -> bool:
+    """Whether there is more in the header of a section than headings and a few words, such as names and dates."""
+    beside = (child.text.strip() for child in header if isinstance(child, Element) and child.tag not in HEADINGS)
+    return any(text.endswith(SENTENCE_ENDS) for text in beside)
 
 
 def _with_blocks(blocks: Iterable[Element]) -> Set[Node]:
@@ -396,14 +424,20 @@ class _Reader:
         """Begin a section, with the next line that there is."""
         self._waiting = level, id_
 
-    def heading(self, element: Element) -> None:
-        line = line_of(element.text)
+    def heading(self, element: Element, text: str | None = None) -> None:
+        line = line_of(element.text if text is None else text)
+        if line and (line[0] in _PERMALINKS or line[-1] in _PERMALINKS):
+            line = _without_permalinks(element, line)
         if line and without_marks(line):
             self._waiting = int(element.tag[1]), self._ids.get(element, "")
             self._found.headings.append((len(self._found.lines), line))
         self.add(line, [element])
 
     def code(self, pre: Element, text: str) -> None:
+        if text.lstrip()[:1].isdigit() and (numbers := pre.select(_LINE_NUMBERS)):
+            for number in numbers:
+                number.append(TextNode(" "))
+            text = code_text(pre)
         for line in text.split("\n"):
             if line and not line.isspace():
                 self.add(line, [pre], CODE + _indentation(line))
@@ -411,8 +445,8 @@ class _Reader:
     def add(self, text: str, nodes: list[Node], start: str = "") -> None:
         """Add a line, which begins with `start`. It is called for each line, so that it calls little itself."""
         line = " ".join(text.split())
-        if line[-1:] == "¶":
-            line = line.rstrip(" ¶")
+        if line[-1:] in _PERMALINKS:
+            line = _without_permalinks(nodes[-1], line)
         if not line:
             return
         if line[-1] in _HIDE_SHOW and not without_marks(line):
@@ -425,6 +459,17 @@ class _Reader:
         found.lines.append(f"{start}{self._marks}{line}" if start or self._marks else line)
         self._marks = ""
         found.sources.append(nodes)
+
+
+def _without_permalinks(node: Node, line: str) -> str:
+    """The line of an element without the links to itself that have no word, before or after it."""
+    line = line.strip(" ¶\u200b")
+    links = node.iter_elements("a") if isinstance(node, Element) else ()
+    for link in itertools.chain(links, [node]):
+        mark = link.text.strip()
+        if mark in ("#", "§") and isinstance(link, Element) and (link.attr("href") or "").startswith("#"):
+            line = line.removeprefix(mark).removesuffix(mark).strip()
+    return line
 
 
 def _indentation(line: str) -> str:
