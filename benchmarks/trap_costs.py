@@ -3,7 +3,7 @@
     python benchmarks/trap_costs.py
     python benchmarks/trap_costs.py --sites maze.test forum --share 3
 
-README.md has the results. Exit code 1 if a site loses a useful page, or a trap takes more than 300 useless requests in
+Exit code 1 if a site loses a useful page, or a trap takes more than 300 useless requests in
 seven rounds.
 """
 
