@@ -2,11 +2,13 @@
 
     python benchmarks/against_scrapy.py --depth 3 --runs 3 --save runs.jsonl http://127.0.1.1:8480/index.html …
 
-`--contestants` names the programs: beamtrawl, pages (Beamtrawl that asks for HTML and text alone, as the spiders do; by
-default it reads PDF too, and one file may cost as much as a hundred pages), scrapy, tuned (Scrapy by hand, for the
-least CPU time), outputs (Scrapy put together for Beamtrawl's outputs, scrapy_same_outputs.py), crawlee, wget. One that
-is not installed is left out. `--save` appends each run to a file, and the same command goes on there. After each run
-of all programs, the medians so far are shown. README.md beside this file has the method and the last results.
+`--contestants` names the programs: beamtrawl, one (Beamtrawl with `--workers 1`), pages (Beamtrawl that asks for HTML
+and text alone, as the spiders do; by default it reads PDF too, and one file may cost as much as a hundred pages),
+scrapy, tuned (Scrapy by hand, for the least CPU time), outputs (Scrapy put together for Beamtrawl's outputs,
+scrapy_same_outputs.py), crawlee, wget. One that is not installed is left out. `--save` appends each run to a file, and
+the same command goes on there. After each run of all programs, the medians so far are shown. `--by-step` shows how many
+cores each kind of step has kept busy, and in which share of its wall time at most one (below 1.2 in a quarter of a
+second). README.md beside this file has the method and the last results.
 Linux only.
 """
 
@@ -31,6 +33,7 @@ from urllib.parse import urlsplit
 
 _SET_CHILD_SUBREAPER = 36  # prctl(2)
 _POLL = 0.02  # seconds between two looks at the progress of a run
+_LOOK, _ONE = 0.25, 1.2  # seconds between two looks at its CPU time, and the cores from which on it is on several
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -39,9 +42,10 @@ class Cost(NamedTuple):
 
     wall: float
     cpu: float  # user and system, of all processes
+    alone: float = 0.0  # of the wall time, while at most one core was busy
 
     def __sub__(self, other: "Cost") -> "Cost":
-        return Cost(self.wall - other.wall, self.cpu - other.cpu)
+        return Cost(self.wall - other.wall, self.cpu - other.cpu, self.alone - other.alone)
 
 
 class Run(NamedTuple):
@@ -74,7 +78,7 @@ def crawl_with_wget(arguments: argparse.Namespace, folder: Path) -> Run:
     return Run(sum(path.suffix == ".html" for path in folder.rglob("*") if path.is_file()), total, parts)
 
 
-def crawl_with_beamtrawl(settings: str = "") -> "Crawl":
+def crawl_with_beamtrawl(settings: str = "", *flags: str) -> "Crawl":
     """Beamtrawl with these lines of crawl.toml."""
 
     def crawl(arguments: argparse.Namespace, folder: Path) -> Run:
@@ -82,7 +86,7 @@ def crawl_with_beamtrawl(settings: str = "") -> "Crawl":
         place.mkdir()
         (place / "crawl.toml").write_text(settings)
         program = str(Path(sys.executable).with_name("beamtrawl"))
-        command = [program, "crawl", str(place), *_limits(arguments), "--delay", "0"]
+        command = [program, "crawl", str(place), *_limits(arguments), "--delay", "0", *flags]
         command += ["--allow-address", "127.0.0.0/8", *(f"--seed={url}" for url in arguments.urls)]
         total, parts = measure(
             command, folder / "beamtrawl.log", lambda: [path.stem for path in (place / "manifests").glob("*.json")]
@@ -102,6 +106,7 @@ Crawl = Callable[[argparse.Namespace, Path], Run]
 PROGRAMS: dict[str, tuple[Crawl, tuple[str, ...]]] = {
     "scrapy": (crawl_with_spider("scrapy_spider.py"), ("scrapy",)),
     "beamtrawl": (crawl_with_beamtrawl(), ("beamtrawl",)),
+    "one": (crawl_with_beamtrawl("", "--workers", "1"), ("beamtrawl",)),
     "pages": (crawl_with_beamtrawl('[documents]\nkinds = ["html", "text"]\n'), ("beamtrawl",)),
     "tuned": (crawl_with_spider("scrapy_spider.py", "--tuned"), ("scrapy",)),
     "outputs": (
@@ -113,7 +118,7 @@ PROGRAMS: dict[str, tuple[Crawl, tuple[str, ...]]] = {
 }
 """How each program crawls, and the packages or commands that have to be installed."""
 
-OWN = ("beamtrawl", "pages")
+OWN = ("beamtrawl", "pages", "one")
 """Those that are compared with the others."""
 
 
@@ -134,12 +139,14 @@ def measure(
     parts: dict[str, Cost] = {}
     known: set[str] = set()
     started = time.monotonic()
-    last = Cost(0.0, 0.0)
+    last = looked = Cost(0.0, 0.0)
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, env=installed())
         while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            if time.monotonic() - started >= looked.wall + _LOOK:
+                looked = _looked(looked, time.monotonic() - started)
             for step in sorted(set(finished_steps()) - known):
-                now = Cost(time.monotonic() - started, _cpu_so_far())
+                looked = now = _looked(looked, time.monotonic() - started)
                 kind = step.split("-")[1]  # the name of a ranking or merge has a random part
                 parts[kind] = _sum([parts.get(kind, Cost(0.0, 0.0)), now - last])
                 known.add(step)
@@ -147,9 +154,16 @@ def measure(
             time.sleep(_POLL)
         wall = time.monotonic() - started
         cpu = _collect(process)
+        looked = looked._replace(alone=looked.alone + wall - looked.wall)
     if process.returncode not in codes:
         raise RuntimeError(f"{command[0]} ended with {process.returncode}:\n{log.read_text()[-2000:]}")
-    return Cost(wall, cpu), parts
+    return Cost(wall, cpu, looked.alone), parts
+
+
+def _looked(before: Cost, wall: float) -> Cost:
+    """What was taken up to now; the time since the last look counts as alone if less than 1.2 cores were busy."""
+    cpu, seconds = _cpu_so_far(), wall - before.wall
+    return Cost(wall, cpu, before.alone + (seconds if cpu - before.cpu < _ONE * seconds else 0.0))
 
 
 def _cpu_so_far() -> float:
@@ -199,6 +213,16 @@ def median(runs: list[Run]) -> Run:
 def row(name: str, pages: int, cost: Cost) -> str:
     rates = f"{pages / cost.wall:>9.1f} {pages / cost.cpu:>11.1f}"
     return f"{name:<22} {pages:>6} {cost.wall:>8.1f} {cost.cpu:>8.1f} {rates}"
+
+
+def by_step(run: Run) -> str:
+    """The steps of a run: wall and CPU seconds, cores that were busy, and the share of wall time on one core."""
+    rows = [("all", run.total), *run.parts.items()]
+    lines = [f"{'':<12} {'wall s':>8} {'CPU s':>8} {'cores':>6} {'on one':>7}"]
+    for name, cost in rows:
+        busy, alone = cost.cpu / max(cost.wall, 1e-9), cost.alone / max(cost.wall, 1e-9)
+        lines.append(f"{name:<12} {cost.wall:>8.1f} {cost.cpu:>8.1f} {busy:>6.2f} {alone:>7.0%}")
+    return "\n".join(lines)
 
 
 def report(runs: dict[str, list[Run]]) -> str:
@@ -254,6 +278,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="of each program (3)")
     parser.add_argument("--contestants", nargs="+", choices=PROGRAMS, default=["scrapy", "beamtrawl"], metavar="NAME")
     parser.add_argument("--save", type=Path, metavar="FILE", help="append each run; runs that are there count")
+    parser.add_argument("--by-step", action="store_true", help="show the cores that were busy, by kind of step")
     parser.add_argument("--json", action="store_true", help="print the medians as one line of JSON at the end")
     arguments = parser.parse_args()
     ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -274,6 +299,9 @@ def main() -> None:
                 save(arguments.save, arguments, name, run)
             print(row(f"{name}, run {number}", run.pages, run.total), flush=True)
         print(report(runs), flush=True)
+    if arguments.by_step:
+        for name in (name for name in names if name in OWN):
+            print(f"\n{name}\n{by_step(median(runs[name]))}")
     if arguments.json:
         print(json.dumps(figures(runs)))
 

@@ -103,7 +103,7 @@ def update(pages: list[Page]) -> float:
             writer.write_rows([_visit(one, now) for one in pages[start : start + _ROWS]])
         file = writer.close()
         crawl.commit(Manifest("fetch", 1, "", (file,), {}, (), iso(now), iso(now)))
-        return seconds(lambda: run_crawl(crawl, Settings(), DirectEngine(1, []), Silent(), StopSignal(), rounds=0))
+        return seconds(lambda: run_crawl(crawl, Settings(), DirectEngine(1), Silent(), StopSignal(), rounds=0))
 
 
 def _visit(one: Page, now: datetime) -> dict:

@@ -66,7 +66,7 @@ def fetch(
     before = os.times()
     with WebProcess(sites) as web, tempfile.TemporaryDirectory() as directory:
         seeds = [web.url(host, f"/{page}") for host, pages in sizes.items() for page in range(pages)]
-        engine = DirectEngine(workers, [])
+        engine = DirectEngine(workers, is_exact=True)  # exactly so many
         crawl(Path(directory), seeds, 1, engine=engine, politeness__delay=delay, fetch__connections=connections)
         del engine  # ends its processes
         after, log = os.times(), web.requests

@@ -36,6 +36,7 @@ from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.parsing.language.detect import choose_language
 from beamtrawl.transforms.settings import Scope
 from beamtrawl.transforms.tables.schemas import DOCUMENTS, VISITS
+from beamtrawl.transforms.traps.news import Duplicates
 from beamtrawl.transforms.traps.watch_host import watch_host
 from beamtrawl.transforms.urls.filters import UrlFilter
 
@@ -100,7 +101,7 @@ def judge_templates(rows: list[Any]) -> None:
         by_host.setdefault(urls.host(row["url"]), []).append(row)
     started = time.process_time()
     for host, own in by_host.items():
-        watch_host(host, own, {}, {}, (), (), {}, lambda url: False, 1, b"key")
+        watch_host(host, own, Duplicates({}, {}), (), (), {}, lambda url: False, 1, b"key")
     report("judgement of templates", time.process_time() - started, len(rows))
 
 

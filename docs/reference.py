@@ -29,9 +29,9 @@ GUIDES = {
     "status": "monitoring.md#alarms",
     "watch": "progress.md#the-page",
     "release": "traps.md",
-    "block": "blocks.md#blocks-when-a-webmaster-complains",
-    "unblock": "blocks.md#blocks-when-a-webmaster-complains",
-    "blocks": "blocks.md#blocks-when-a-webmaster-complains",
+    "block": "blocks.md#blocks",
+    "unblock": "blocks.md#blocks",
+    "blocks": "blocks.md#blocks",
     "rank": "ranking.md#scoring",
     "estimate": "estimates.md#estimates",
     "compact": "compaction.md",
@@ -39,11 +39,11 @@ GUIDES = {
     "serve": "gateway.md",
     "mcp": "mcp.md#a-crawl-for-assistants",
     "sql": "tables.md",
-    "explain": "explain.md#why-a-url-is-or-is-not-in-the-index",
-    "changes": "changes.md#what-has-changed",
-    "check": "explain.md#what-the-crawler-makes-of-a-url-a-robotstxt-or-a-page",
+    "explain": "explain.md#state-of-a-url",
+    "changes": "changes.md#changes",
+    "check": "explain.md#checks-without-a-crawl",
     "export": "export.md",
-    "clean": "running.md#when-something-breaks",
+    "clean": "running.md#repair",
     "policy": "politeness.md#the-robots-page",
     "report": "monitoring.md#the-report",
     "completion": "running.md#completion-in-a-shell",
@@ -57,8 +57,8 @@ def commands() -> str:
     lines = [
         "# Commands",
         "",
-        "The help of each command, as `beamtrawl COMMAND --help` prints it. This page is generated: "
-        "`python docs/reference.py`.",
+        "The help of each command, as `beamtrawl COMMAND --help` prints it, with a short usage. "
+        "This page is generated: `python docs/reference.py`.",
         "",
         *_block(_help()),
     ]
@@ -128,9 +128,16 @@ def _help(*words: str) -> str:
 
 
 def _printed(parser: argparse.ArgumentParser, *words: str) -> str:
+    """The help of a command. Its usage names no options, which follow below it, and `--help` is left out."""
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
         parser.parse_args([*words, "--help"])
-    return out.getvalue()
+    usage, _, rest = out.getvalue().partition("\n\n")
+    start = " ".join(["usage: beamtrawl", *words])
+    arguments = " ".join(usage.split()).removeprefix(start).replace(" [options]", "")
+    arguments = re.sub(r" \[-(?!- )(?:[^\[\]]|\[[^\]]*\])*\]", "", arguments)
+    rest = re.sub(r"\n +-h, --help .*(?:\n {20,}\S.*)*", "", rest).replace("options:\n\n", "")
+    rest = re.sub(r"positional arguments:\n(?: +\S+\n)+\n", "", rest)  # that the usage names
+    return f"{start}{' [options]' if 'options:' in rest else ''}{arguments}\n\n{rest}"
 
 
 def _block(text: str) -> list[str]:

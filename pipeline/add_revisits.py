@@ -11,8 +11,7 @@ from ..transforms.frontier.recrawl import AgeCriteria, DueCriteria, Everything, 
 from ..transforms.settings import Recrawl, Sitemaps
 from . import revisits
 from .attempt import Attempt, Engine
-
-_SECONDS = 0.0001  # of computing per page, roughly (benchmarks/README.md)
+from .work import work_of
 
 
 def add_revisits(
@@ -43,7 +42,7 @@ def _add_planned(crawl: CrawlDir, engine: Engine, round_: int) -> None:
         return
     urls, waiting = paths_of(manifests, "urls"), Waiting.of(manifests)
     plan = revisits.RevisitStep(crawl.root, round_, IsPlanned(now, pages), expected, urls, waiting, attempt.report)
-    engine.run(partial(revisits.build, step=plan), expected * _SECONDS)
+    engine.run(partial(revisits.build, step=plan), work_of("revisits", pages=expected).seconds)
     spent, suffix = pages.spent(now), f"-{uuid.uuid4().hex[:8]}"
     attempt.commit(consumed=spent, counters={TAKEN: expected}, suffix=suffix)
 
@@ -57,7 +56,7 @@ def _add_old(crawl: CrawlDir, criteria: AgeCriteria, engine: Engine, round_: int
     attempt = Attempt.after_earlier(crawl, Step("revisits", round_))
     waiting = Waiting.of(manifests)
     plan = revisits.RevisitStep(crawl.root, round_, criteria, expected, urls, waiting, attempt.report)
-    engine.run(partial(revisits.build, step=plan), expected * _SECONDS)
+    engine.run(partial(revisits.build, step=plan), work_of("revisits", pages=expected).seconds)
     if attempt.files():
         attempt.commit(suffix=f"-{uuid.uuid4().hex[:8]}")
     else:

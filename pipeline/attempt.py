@@ -19,6 +19,7 @@ from ..transforms.indexing.segment_files import INDEX_FILE
 from ..transforms.memory.bounds import CompactLoad, FetchLoad, Fit, Parts, RankLoad, UpdateLoad, fit
 from ..transforms.memory.limits import Memory
 from ..transforms.tables.table_files import TableFile, parse_report
+from .work import Work
 
 L = TypeVar("L", FetchLoad, UpdateLoad, RankLoad, CompactLoad)
 
@@ -35,9 +36,10 @@ class Engine(Protocol):
 
 
 class Peak(Protocol):
-    """Watches the memory of all processes inside `with`."""
+    """Watches the memory and CPU time of all processes inside `with`."""
 
     bytes: int | None  # the most that was seen; None if it is not known
+    cpu_ms: int | None  # in all, once it has ended; None if it is not known
 
     def __enter__(self) -> "Peak": ...
 
@@ -73,40 +75,45 @@ def measured(engine: Engine, load: L) -> tuple[L, Memory]:
 
 
 class Fitted:
-    """An engine for a step, in parts that fit into memory; `memory` is what the manifest says of it afterwards.
+    """An engine for a step, in parts that fit into memory; the manifest has its `memory` and `cpu` afterwards.
 
     On other machines, the step runs as wanted.
     """
 
     def __init__(
-        self, engine: Engine, seconds: float, parts: Parts, fit: Fit | None = None, peak: Peak | None = None
+        self, engine: Engine, work: Work, parts: Parts, fit: Fit | None = None, peak: Peak | None = None
     ) -> None:
         self.engine, self.parts = engine, parts
-        self._seconds, self._fit, self._peak = seconds, fit, peak
+        self._work, self._fit, self._peak = work, fit, peak
 
     @classmethod
     def to_memory(
         cls,
         engine: Engine,
-        seconds: float,
+        work: Work,
         load: L,
         bound: Callable[[L, Parts], int],
         step: str,
         warn: Callable[[str], None],
     ) -> "Fitted":
-        """Read the memory that all processes have and may have, and fit a step to it; `warn` gets what is smaller."""
+        """Give a step as many workers as its work divides among, and as fit into the memory that processes may have.
+
+        `warn` gets what is smaller for lack of memory.
+        """
         if not isinstance(engine, OneMachine):
-            return cls(engine, seconds, Parts(engine.workers))
+            return cls(engine, work, Parts(engine.workers))
         load, now = measured(engine, load)
-        found = fit(partial(bound, load), Parts(engine.workers_for(seconds)), now.most)
+        wanted = Parts(min(engine.workers_for(work.seconds), work.pieces))
+        found = fit(partial(bound, load), wanted, now.most)
         if line := found.line(step):
             warn(line)
-        limited = engine.limited(found.parts.workers) if found.bound < found.first else engine
-        return cls(limited, seconds, found.parts, found, engine.peak(now.used))
+        is_less = found.parts.workers < engine.workers_for(work.seconds)
+        limited = engine.limited(found.parts.workers) if is_less else engine
+        return cls(limited, work, found.parts, found, engine.peak(now.used))
 
     def run(self, build: Callable[[beam.Pipeline], None]) -> None:
         with self.watching():
-            self.engine.run(build, self._seconds)
+            self.engine.run(build, self._work.seconds)
 
     def watching(self) -> contextlib.AbstractContextManager[object]:
         """Watch the memory inside `with`."""
@@ -118,6 +125,13 @@ class Fitted:
         if self._fit is None or self._peak is None:
             return None
         return {"projected": self._fit.bound} | ({"peak": self._peak.bytes} if self._peak.bytes else {})
+
+    @property
+    def cpu(self) -> dict[str, int] | None:
+        """The `expected` and the `taken` CPU time in milliseconds; None on other machines."""
+        if self._peak is None or self._peak.cpu_ms is None:
+            return None
+        return {"expected": round(self._work.expected * 1000), "taken": self._peak.cpu_ms}
 
 
 class Attempt:
@@ -175,6 +189,7 @@ class Attempt:
         settings_digest: str = "",
         settings: dict[str, Any] | None = None,
         memory: dict[str, int] | None = None,
+        cpu: dict[str, int] | None = None,
     ) -> Manifest:
         """Commit the written files in one atomic write: `files` if given, else those of the report.
 
@@ -209,6 +224,7 @@ class Attempt:
             replaced=tuple(file.path for file in merged),
             settings=settings,
             memory=memory,
+            cpu=cpu,
         )
         self._crawl.commit(manifest, suffix)
         self.clear()

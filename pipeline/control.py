@@ -41,6 +41,7 @@ class End(NamedTuple):
     max_pages: int = 0  # the limit, for max_pages
     full: int = 0  # URLs that wait, of hosts that had all their visits, for frontier_empty and not_due
     is_over: bool = False  # nothing was done, and the settings visit no page again
+    depth: int | None = None  # the limit of depth, if links were beyond it, for frontier_empty
     refused: int = 0  # hosts whose addresses are refused, for not_due
 
 

@@ -19,6 +19,7 @@ from .fetch_round import fetch_round
 from .next_action import Run, Wait, decide, limit_reached, pages_left
 from .outlook import look, with_counts
 from .release_held import release_aliases, release_allowed_urls, release_reopened_urls, with_released
+from .release_targets import release_targets
 from .update_round import update_round
 
 _REVISITS_EVERY = timedelta(minutes=10)
@@ -38,6 +39,7 @@ def run_crawl(
     follow_index_scope(crawl, current, engine, observer)
     release_allowed_urls(crawl, current.traps, datetime.now(UTC))
     release_reopened_urls(crawl, current.traps, datetime.now(UTC))
+    release_targets(crawl, datetime.now(UTC))
     release_aliases(crawl, current.aliases, datetime.now(UTC))
     end = _run_rounds(crawl, settings, engine, observer, stop, Run(rounds))
     return with_counts(end, crawl, with_released(crawl, settings))

@@ -166,10 +166,7 @@ _JUDGED = [
     "failed",
     "redirected",
     "budget",
-    "different",
-    "waiting",
-    "template_waiting",
-    "requested",
+    "unresolved",
     "recent_pages",
     "recent_fresh",
 ]

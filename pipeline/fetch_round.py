@@ -25,8 +25,7 @@ from .attempt import Attempt, Engine, Fitted
 from .control import Observer, StopSignal
 from .excluded_urls import count_excluded
 from .outlook import Situation
-
-_SECONDS = 0.0015  # of computing per page, roughly (benchmarks/README.md)
+from .work import kept_busy, learned, work_of
 
 
 def plan_fetch(
@@ -126,7 +125,10 @@ def fetch_round(
     plan = plan_fetch(crawl, settings, manifests, situation, attempt, most_pages, requests_before)
     urls = min(situation.waiting, most_pages or situation.waiting)
     load = FetchLoad(urls, situation.waiting)
-    fitted = Fitted.to_memory(engine, urls * _SECONDS, load, fetch_bound, f"round {step.round} fetch", observer.warn)
+    work = work_of("fetch", urls=urls)._replace(
+        factor=learned(manifests, "fetch"), pieces=min(urls, kept_busy(manifests, "fetch"))
+    )
+    fitted = Fitted.to_memory(engine, work, load, fetch_bound, f"round {step.round} fetch", observer.warn)
     observer.step_started(step, attempt.progress, situation.waiting, most_pages or None)
     stop.watch(attempt.stop_file)
     fitted.run(partial(fetch.build, step=plan))
@@ -142,6 +144,7 @@ def fetch_round(
         settings_digest=settings_digest(settings),
         settings=changed_values(settings),
         memory=fitted.memory,
+        cpu=fitted.cpu,
     )
     observer.step_committed(manifest)
     return manifest

@@ -7,7 +7,7 @@ from datetime import datetime
 from ..transforms.blocks.files import read_blocks
 from ..transforms.blocks.rules import Blocks
 from ..transforms.directory.clock_ahead import seen_since
-from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, paths_of
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, paths_of
 from ..transforms.directory.pieces import Leftovers, attempts_prefix, find_leftovers
 from ..transforms.directory.waiting import Waiting, read_waiting, waiting_by_reason
 from ..transforms.frontier.due_pages import DuePages
@@ -73,7 +73,9 @@ def with_counts(end: End, crawl: CrawlDir, settings: Settings) -> End:
     manifests = crawl.manifests()
     if end.reason == "frontier_empty":
         is_over = not end.rounds and not settings.recrawl.is_on
-        return end._replace(held=len(held_urls(crawl, manifests)), is_over=is_over)
+        is_deeper = any(file.counts.get("depth") for file in files_of(manifests, "rejections"))
+        depth = settings.scope.depth if is_deeper else None
+        return end._replace(held=len(held_urls(crawl, manifests)), is_over=is_over, depth=depth)
     if end.reason not in ("rounds", "max_pages"):
         return end
     excluded = excluded_urls(crawl, manifests, settings_digest(settings), settings.scope, settings.documents)

@@ -24,7 +24,8 @@ from ..transforms.tables.damage import require_whole_once
 from ..transforms.tables.schemas import DOCUMENTS
 from ..transforms.tables.table_files import TableFile, read_table
 from .attempt import Attempt, Engine, Fitted, measured
-from .rank_partitioned import SECONDS_PER_LINK, rank_partitioned
+from .rank_partitioned import rank_partitioned
+from .work import Work, work_of
 
 
 def has_unranked_links(manifests: Iterable[Manifest]) -> bool:
@@ -61,8 +62,8 @@ def rank(
     votes = count_votes(crawl.root, [file.path for file in files_of(manifests, "links")])
     load, memory = measured(engine, RankLoad(votes, sum(file.rows for file in files_of(manifests, "documents"))))
     is_in_memory = fits_in_memory(load, max_links, memory.most)
-    bound, seconds = (rank_bound, 0.0) if is_in_memory else (partitioned_bound, votes * SECONDS_PER_LINK)
-    fitted = Fitted.to_memory(engine, seconds, load, bound, f"round {attempt.step.round} rank", warn)
+    bound, work = (rank_bound, Work(0)) if is_in_memory else (partitioned_bound, work_of("rank", links=votes))
+    fitted = Fitted.to_memory(engine, work, load, bound, f"round {attempt.step.round} rank", warn)
     with fitted.watching():
         if is_in_memory:
             files, counters = rank_in_memory(crawl.root, attempt.step.round, manifests, folders)
@@ -81,6 +82,7 @@ def rank(
         ended_at=iso(datetime.now(UTC)),
         index_links=folders,
         memory=fitted.memory,
+        cpu=fitted.cpu,
         index_files=tuple(file for file in files if file.table == INDEX_FILE),
     )
     crawl.commit(manifest, f"-{suffix}")

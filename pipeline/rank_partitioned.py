@@ -23,12 +23,10 @@ from ..transforms.ranking.scratch import Scratch
 from ..transforms.ranking.write_ranks import WriteRanks
 from ..transforms.tables.table_files import TableFile
 from .attempt import Attempt, Engine
+from .work import work_of
 
-_PARTITIONS_PER_WORKER = 4
+_LEAST_PARTITIONS = 8  # whatever the number of workers: the sum of floats depends on it
 _SWEEPS_PER_PIPELINE = 10  # amortizes the start of a pipeline
-
-SECONDS_PER_LINK = 1e-5
-"""CPU seconds, roughly; a fifth of it for the sweeps of a pipeline."""
 
 
 def gather(
@@ -64,23 +62,21 @@ def rank_partitioned(
 
     `votes` is the number of links and of sections that they lead to.
     """
-    scratch = Scratch(attempt.scratch)
-    count = max(engine.workers * _PARTITIONS_PER_WORKER, -(-votes // PARTITION_LINKS))
+    scratch, seconds = Scratch(attempt.scratch), work_of("rank", links=votes).seconds  # of each pass
+    count = max(_LEAST_PARTITIONS, -(-votes // PARTITION_LINKS))
     paths = {table: [file.path for file in files_of(manifests, table)] for table in ("links", "documents")}
-    engine.run(partial(gather, root=root, paths=paths, scratch=scratch, count=count), votes * SECONDS_PER_LINK)
+    engine.run(partial(gather, root=root, paths=paths, scratch=scratch, count=count), seconds)
 
     hosts = [scratch.read("hosts", number, HOSTS) for number in range(count)]
     sizes = [pc.sum(part["pages"]).as_py() or 0 for part in hosts]
     sweeps, change = 0, np.inf
     while sweeps < MAX_SWEEPS and change >= TOLERANCE * sum(sizes):
-        engine.run(partial(sweep, scratch=scratch, sizes=sizes, first=sweeps), votes * SECONDS_PER_LINK / 5)
+        engine.run(partial(sweep, scratch=scratch, sizes=sizes, first=sweeps), seconds / 5)
         sweeps += _SWEEPS_PER_PIPELINE
         change = scratch.read(f"change{sweeps}", 0, CHANGE)["change"][0].as_py()
 
     write_ranks = WriteRanks(root, round_, scratch, sizes, sweeps, folders)
-    engine.run(
-        partial(write, write_ranks=write_ranks, partitions=count, report=attempt.report), votes * SECONDS_PER_LINK
-    )
+    engine.run(partial(write, write_ranks=write_ranks, partitions=count, report=attempt.report), seconds)
     names = pc.unique(pa.concat_tables(hosts)["host"]).sort()
     between = pa.concat_tables(scratch.read("host_links", number, HOST_LINKS) for number in range(count))
     ends = [pc.index_in(between[end], value_set=names).to_numpy().astype(np.int64) for end in ("source", "target")]

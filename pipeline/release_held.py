@@ -2,7 +2,7 @@
 
 import dataclasses
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import NamedTuple
@@ -135,6 +135,11 @@ def _release(
     free = _held(crawl, manifests, states, is_wanted)
     in_frontier = waiting_keys(crawl, manifests, free)
     rows = [frontier_row(row, is_without_news) for row in free if row["url_key"] not in in_frontier]
+    return commit_frontier(crawl, manifests, rows, now)
+
+
+def commit_frontier(crawl: CrawlDir, manifests: Sequence[Manifest], rows: Sequence[Row], now: datetime) -> int:
+    """Commit rows of the next frontier, if there are any, and return their number."""
     if not rows:
         return 0
     step = next_step(manifests)
@@ -147,19 +152,39 @@ def _release(
     return len(rows)
 
 
-def waiting_keys(crawl: CrawlDir, manifests: Sequence[Manifest], rows: Sequence[Row]) -> set[bytes]:
+def waiting_keys(crawl: CrawlDir, manifests: Sequence[Manifest], rows: Iterable[Row]) -> set[bytes]:
     """Return the keys of waiting URLs among some rows of urls; further ones are possible."""
-    if not rows:
-        return set()
-    keys = {"url_key": pa.array([row["url_key"] for row in rows], KEY), "host": [row["host"] for row in rows]}
-    wanted, found = Wanted.of(pa.table(keys), "url_key", "host"), set[bytes]()
+    return {row["url_key"] for row in waiting_rows(crawl, manifests, rows)}
+
+
+def waiting_rows(crawl: CrawlDir, manifests: Sequence[Manifest], rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows in the frontier of some rows of urls; further ones are possible."""
+    wanted = _wanted({row["url_key"]: row["host"] for row in rows})
     waiting = Waiting.of(manifests)
     left = Left(crawl.root, waiting.left)
-    for path in waiting.frontier:
+    for path in waiting.frontier if wanted.values else ():
         with open_parquet(crawl.root, path) as file:
             for table in matching(file, path, left.of(path), [wanted]):
-                found.update(table["url_key"].to_pylist())
-    return found
+                yield from table.to_pylist()
+
+
+def _wanted(hosts: Mapping[bytes, str]) -> Wanted:
+    """The rows of URLs by their keys; `hosts` are those of the keys."""
+    keys = pa.table({"url_key": pa.array(hosts, KEY), "host": pa.array(hosts.values(), pa.string())})
+    return Wanted.of(keys, "url_key", "host")
+
+
+def newest_rows(crawl: CrawlDir, manifests: Sequence[Manifest], hosts: Mapping[bytes, str]) -> dict[bytes, Row]:
+    """Return the newest rows of urls of some keys, by key; `hosts` are those of the keys."""
+    wanted = _wanted(hosts)
+    rows = (
+        row
+        for file in files_of(manifests, "urls")
+        for batch in matching_rows(crawl.root, file.path, URLS, wanted)
+        for row in batch.to_pylist()
+        if row["url_key"] in hosts
+    )
+    return newest(rows, itemgetter("url_key"))
 
 
 def _held(
@@ -173,18 +198,8 @@ def _held(
         for row in _rows_in(crawl.root, file.path, states)
         if (row["state"] != ALIAS or row["discovered_from"]) and is_wanted(row)
     }
-    if not hosts:
-        return []
-    keys = pa.table({"url_key": pa.array(hosts, KEY), "host": pa.array(hosts.values(), pa.string())})
-    wanted = Wanted.of(keys, "url_key", "host")
-    rows = [
-        row
-        for file in files_of(manifests, "urls")
-        for batch in matching_rows(crawl.root, file.path, URLS, wanted)
-        for row in batch.to_pylist()
-        if row["url_key"] in hosts
-    ]
-    return [row for row in newest(rows, itemgetter("url_key")).values() if row["state"] in states and is_wanted(row)]
+    rows = newest_rows(crawl, manifests, hosts).values()
+    return [row for row in rows if row["state"] in states and is_wanted(row)]
 
 
 def _rows_in(root: str, path: str, states: Sequence[str]) -> Iterator[Row]:

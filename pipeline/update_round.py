@@ -21,8 +21,8 @@ from . import update
 from .attempt import Attempt, Engine, Fitted, OneMachine
 from .control import Observer
 from .release_held import release_reopened_urls
-
-_SECONDS = 0.006  # of computing per page, roughly (benchmarks/README.md)
+from .release_targets import release_targets
+from .work import Work, learned, work_of
 
 
 def load_of(root: str, visits: Sequence[TableFile], waiting: int) -> UpdateLoad:
@@ -34,6 +34,12 @@ def load_of(root: str, visits: Sequence[TableFile], waiting: int) -> UpdateLoad:
     return UpdateLoad(sum(file.rows for file in visits), sum(groups), max(groups, default=0), waiting)
 
 
+def update_work(load: UpdateLoad, manifests: Sequence[Manifest]) -> Work:
+    """Return what an update step has to compute, as earlier ones of the crawl have taken."""
+    work = work_of("update", visits=load.visits, body_bytes=load.body_bytes)
+    return work._replace(factor=learned(manifests, "update"))
+
+
 def plan_update(
     crawl: CrawlDir,
     settings: Settings,
@@ -41,7 +47,6 @@ def plan_update(
     attempt: Attempt,
     load: UpdateLoad,
     parts: Parts,
-    workers: int,
 ) -> update.UpdateStep:
     """Return the update step of a round, which reads `load` in `parts` that fit into memory."""
     round_ = attempt.step.round
@@ -64,7 +69,6 @@ def plan_update(
         sitemap_entries=count_entries(crawl.root, visits, settings.sitemaps.max_urls),
         turns=paths_of(fetched, "host_turns"),
         robots=paths_of(fetched, "robots"),
-        workers=workers,
         parts=parts,
         waiting=Waiting.of(manifests),
         urls=paths_of(manifests, "urls"),
@@ -116,8 +120,10 @@ def update_round(
     waiting = sum(file.rows for file in frontier_files(manifests))
     on_one_machine = isinstance(engine, OneMachine)  # else nothing is bounded, and footers of many files take long
     load = load_of(crawl.root, visits, waiting) if on_one_machine else UpdateLoad(rows, 0, 0, waiting)
-    fitted = Fitted.to_memory(engine, rows * _SECONDS, load, update_bound, f"round {step.round} update", observer.warn)
-    plan = plan_update(crawl, settings, manifests, attempt, load, fitted.parts, engine.workers)
+    fitted = Fitted.to_memory(
+        engine, update_work(load, manifests), load, update_bound, f"round {step.round} update", observer.warn
+    )
+    plan = plan_update(crawl, settings, manifests, attempt, load, fitted.parts)
     observer.step_started(step, attempt.progress, rows)
     fitted.run(partial(update.build, step=plan))
     settled = settle(crawl.root, manifests, attempt.files())
@@ -127,6 +133,8 @@ def update_round(
         settings_digest=settings_digest(settings),
         settings=IndexScope.of(settings.index).record() or None,
         memory=fitted.memory,
+        cpu=fitted.cpu,
     )
     observer.step_committed(manifest)
     release_reopened_urls(crawl, settings.traps, datetime.now(UTC))
+    release_targets(crawl, datetime.now(UTC))

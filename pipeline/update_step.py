@@ -31,7 +31,6 @@ _ROWS_PER_PARTITION = 100_000
 _ROWS_PER_FRONTIER_FILE = 500_000
 _PAGES_PER_SHARD = 5_000
 _COMPRESSION = 6  # the most that counts; pages of thirteen sites of documentation have 4
-_SMALL = 200  # visits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +49,6 @@ class UpdateStep:
     sitemap_entries: int  # upper bound, in the visited sitemaps
     turns: Sequence[str]
     robots: Sequence[str]  # of this round
-    workers: int
     waiting: Waiting
     urls: Sequence[str]
     digests: Sequence[str]
@@ -81,7 +79,7 @@ class UpdateStep:
     @property
     def partitions(self) -> int:
         """Partitions of the key space: enough to use all workers, and few enough that small rounds write few files."""
-        return _share(self.links, _ROWS_PER_PARTITION, self._least)
+        return _share(self.links, _ROWS_PER_PARTITION, self.parts.workers)
 
     @property
     def links(self) -> int:
@@ -95,8 +93,8 @@ class UpdateStep:
         Pages of one template compress to much less than others, and take as much memory.
         """
         size = max(self.visit_bytes, self.body_bytes // _COMPRESSION)
-        by_bytes = _share(size, self.parts.shard_bytes, self._least)
-        return max(by_bytes, _share(self.visit_rows, _PAGES_PER_SHARD, self._least))
+        by_bytes = _share(size, self.parts.shard_bytes, self.parts.workers)
+        return max(by_bytes, _share(self.visit_rows, _PAGES_PER_SHARD, 1))
 
     @property
     def frontier_shards(self) -> int:
@@ -108,10 +106,6 @@ class UpdateStep:
         if not self.progress or label not in STAGES:
             return None
         return StageProgress(self.progress, STAGES[label], list(STAGES).index(label) + 1, len(STAGES))
-
-    @property
-    def _least(self) -> int:
-        return 1 if self.visit_rows < _SMALL else self.workers
 
 
 def _share(rows: int, most: int, least: int) -> int:

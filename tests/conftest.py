@@ -5,6 +5,7 @@
 
 import contextlib
 import fcntl
+import gc
 import signal
 import sys
 import threading
@@ -100,6 +101,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if hasattr(module, "crawl") or item.get_closest_marker("slow")
     }
     items.sort(key=lambda item: getattr(item, "module", None) not in long)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # modules and items stay: no collection of the tests, nor those at the end, goes through them again
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -16,6 +16,7 @@ from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Scope
 from beamtrawl.transforms.tables.schemas import TABLES
 from beamtrawl.transforms.urls.filters import UrlFilter
+from tests.support.tables import each_row
 
 ROOT = Path(__file__).parent.parent
 
@@ -64,13 +65,16 @@ SOURCES += [ROOT / "setup.py", *(ROOT / "tests").glob("*.py")]
 PAGES = sorted([*ROOT.glob("*.md"), ROOT / "benchmarks" / "README.md", *(ROOT / "docs").rglob("*.md")])
 
 
+each_page = each_row({str(page.relative_to(ROOT)): (page,) for page in PAGES})
+
+
 def anchors(page: Path) -> set[str]:
     """What a link may name in a page after `#`: its headings, in lower case, without punctuation, with hyphens."""
     headings = re.findall(r"^#+ (.*)", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each_page
 def test_links_lead_somewhere(page: Path) -> None:
     for path, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8")):
         target = page.parent / path if path else page
@@ -78,7 +82,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(target), f"{path}#{anchor}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each_page
 def test_named_files_exist(page: Path) -> None:
     folders = r"`((?:beamtrawl|pipeline|transforms|search|runners|tests|benchmarks|docs)/[\w./-]*)`"
     named = re.findall(folders, page.read_text(encoding="utf-8"))
@@ -100,7 +104,7 @@ def cells(text: str) -> list[str]:
 LONGEST_CELL = 120
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each_page
 def test_cells_of_tables_are_short(page: Path) -> None:
     assert [cell for cell in cells(page.read_text(encoding="utf-8")) if len(cell) > LONGEST_CELL] == []
 
@@ -141,13 +145,13 @@ def commands(page: Path) -> list[list[str]]:
     return found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each_page
 def test_commands_are_understood(page: Path) -> None:
     for words in commands(page):
         assert program.parser().parse_args(words), words  # Usage says what is wrong
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each_page
 def test_queries_run_on_the_tables(page: Path) -> None:
     queries = [words[2] for words in commands(page) if words[0] == "sql"]
     with duckdb.connect() as connection:

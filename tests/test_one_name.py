@@ -60,7 +60,7 @@ assert sys.path[0] == "" and os.path.isdir("transforms")
 root, directory, url = sys.argv[1:]
 for workers in ("1", "2"):
     words = ["crawl", directory + workers, "--seed", url, "--rounds", "2", "--workers", workers, "--delay", "0"]
-    assert run([*words, "--allow-address", "127.0.0.0/8"]) == 0
+    assert run([*words, "--allow-address", "127.0.0.0/8", "--", f"--direct_num_workers={workers}"]) == 0
 assert run(["search", directory + "1", "herring"]) == 0
 
 def write(root, path):
@@ -70,7 +70,7 @@ def write(root, path):
 
 report = directory + "-worker.json"
 build = lambda pipeline: pipeline | beam.Create([root]) | beam.Reshuffle() | beam.Map(write, report)
-DirectEngine(2, []).run(build, seconds=100)
+DirectEngine(2).run(build, seconds=100)
 with open(report) as file:
     print(json.dumps([from_checkout(root), json.load(file)]))
 """

@@ -22,10 +22,10 @@ from ...transforms.memory.bounds import Parts, compact_bound
 from ...transforms.outcomes import CrawlDirError, DiskError
 from ...transforms.tables.table_files import TableFile
 from ..attempt import Attempt, Engine, Fitted
+from ..work import work_of
 from .damage import Damage
 
 _ALWAYS = datetime.max.replace(tzinfo=UTC)
-_SECONDS_PER_DOCUMENT = 0.0006  # CPU seconds, roughly
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,8 +91,11 @@ def merge(
     read = [file for group in groups for s in group for file in files[s.folder]]
     paths = [file.path for file in tombstones]
     load = load_of([[file for s in group for file in files[s.folder]] for group in groups], documents)
-    name, seconds = f"round {attempt.step.round} compact", documents * _SECONDS_PER_DOCUMENT
-    fitted = Fitted.to_memory(engine, seconds, load, compact_bound, name, warn)
+    name, work = (
+        f"round {attempt.step.round} compact",
+        work_of("merge", documents=documents)._replace(pieces=len(groups)),
+    )
+    fitted = Fitted.to_memory(engine, work, load, compact_bound, name, warn)
     plan = CompactStep(
         crawl.root, attempt.step.round, groups, paths, [*read, *tombstones], attempt.report, fitted.parts
     )
@@ -101,7 +104,7 @@ def merge(
         attempt.clear()
         return merge(crawl, engine, policy, damage, warn)
     replaced = [s.folder for group in groups for s in group]
-    return attempt.commit(replaced=replaced, suffix=_suffix(), memory=fitted.memory)
+    return attempt.commit(replaced=replaced, suffix=_suffix(), memory=fitted.memory, cpu=fitted.cpu)
 
 
 def drop_history(crawl: CrawlDir, rounds: int = 0, before: datetime = _ALWAYS) -> int:

@@ -15,9 +15,8 @@ from ...transforms.frontier.merge import WIDTH, Sized, choose_files, load_of, me
 from ...transforms.memory.bounds import compact_bound
 from ...transforms.tables.table_files import TableFile
 from ..attempt import Attempt, Engine, Fitted
+from ..work import work_of
 from .damage import Damage
-
-_SECONDS_PER_ROW = 0.00001
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,9 +93,8 @@ def compact_frontier(
     )
     rows = sum(file.live for file in sized if file.path in merged)
     load = load_of(chosen, {file.path: file.live for file in sized})
-    fitted = Fitted.to_memory(
-        engine, rows * _SECONDS_PER_ROW, load, compact_bound, f"round {attempt.step.round} compact", warn
-    )
+    name, work = f"round {attempt.step.round} compact", work_of("merge", waiting=rows)._replace(pieces=load.pieces)
+    fitted = Fitted.to_memory(engine, work, load, compact_bound, name, warn)
     fitted.run(partial(build, step=plan))
     if damage.note(attempt.files()):
         attempt.clear()
@@ -104,4 +102,4 @@ def compact_frontier(
     replaced = sorted(merged.union(path for group in chosen_left for path in group))
     settled = settle(crawl.root, manifests, attempt.files(), replaced)
     consumed, suffix = [*replaced, *settled.consumed], f"-{uuid.uuid4().hex[:8]}"
-    return attempt.commit(consumed=consumed, suffix=suffix, memory=fitted.memory)
+    return attempt.commit(consumed=consumed, suffix=suffix, memory=fitted.memory, cpu=fitted.cpu)

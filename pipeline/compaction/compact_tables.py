@@ -16,13 +16,13 @@ from ...transforms.tables.layouts import LAYOUTS
 from ...transforms.tables.merge_tables import RANGE_ROWS, Part, load_of, merge, parts_of
 from ...transforms.tables.table_files import TableFile
 from ..attempt import Attempt, Engine, Fitted
+from ..work import work_of
 from .damage import Damage
 
 LOGS = ("visits", "documents", "links", "host_turns", "rejections", "alerts", "seeds", "trap_queues")
 """Tables that are not sorted: their files are merged as they are, as long as they are small."""
 
 _LARGEST_LOG_BYTES = 64 << 20
-_SECONDS_PER_ROW = 5e-6  # CPU seconds, roughly
 
 Choice = Callable[[Sequence[Run], float], list[Run]]
 """`table_runs.full_tier` or `table_runs.all_runs`."""
@@ -79,14 +79,15 @@ def merge_tables(
         return None
     attempt = Attempt.after_earlier(crawl, Step("compact", step.round - 1))
     merged = [file for some in files.values() for file in some]
-    name, seconds = f"round {attempt.step.round} compact", sum(file.rows for file in merged) * _SECONDS_PER_ROW
-    fitted = Fitted.to_memory(engine, seconds, load_of(files), compact_bound, name, warn)
+    name, load = f"round {attempt.step.round} compact", load_of(files)
+    work = work_of("merge", rows=sum(file.rows for file in merged))._replace(pieces=load.pieces)
+    fitted = Fitted.to_memory(engine, work, load, compact_bound, name, warn)
     plan = CompactTablesStep(crawl.root, attempt.step.round, files, attempt.report, fitted.parts)
     fitted.run(partial(build, step=plan))
     if damage.note(attempt.files()):
         attempt.clear()
         return merge_tables(crawl, engine, choose, damage, warn)
-    return attempt.commit(merged=merged, suffix=f"-{uuid.uuid4().hex[:8]}", memory=fitted.memory)
+    return attempt.commit(merged=merged, suffix=f"-{uuid.uuid4().hex[:8]}", memory=fitted.memory, cpu=fitted.cpu)
 
 
 _TABLES = (*LAYOUTS, *LOGS)

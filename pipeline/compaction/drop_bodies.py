@@ -17,6 +17,7 @@ from ...transforms.tables.damage import DAMAGED, damaged
 from ...transforms.tables.old_bodies import read_keys, removable_in, without_bodies
 from ...transforms.tables.table_files import TableFile
 from ..attempt import Attempt, Engine
+from ..work import work_of
 from .damage import Damage
 
 EVERY = 10
@@ -26,7 +27,6 @@ WORTH_WRITING = 0.1
 """Share of the bodies of a file from which a running crawl writes it anew."""
 
 _ROWS_PER_PARTITION = 500_000
-_SECONDS_PER_ROW = 2e-6  # CPU seconds, roughly
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +84,7 @@ def drop_bodies(
     attempt = Attempt.after_earlier(crawl, Step("compact", last))
     partitions = -(-rows // _ROWS_PER_PARTITION)
     plan = DropBodiesStep(crawl.root, visits, last - rounds, least_share, partitions, attempt.report)
-    engine.run(partial(build, step=plan), rows * _SECONDS_PER_ROW)
+    engine.run(partial(build, step=plan), work_of("drop", rows=rows).seconds)
     damage.note(attempt.files())
     reported = [file for file in attempt.files() if file.table != DAMAGED]
     before = {file.path for file in visits}

@@ -13,10 +13,10 @@ from ...transforms.documents.reindex import Reindex
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.tables.table_files import TableFile
 from ...transforms.urls.index_scope import WHOLE, IndexScope
-from ..attempt import Attempt, Engine
+from ..attempt import Attempt, Engine, OneMachine
+from ..work import work_of
 
 _DOCUMENTS_PER_SHARD = 5_000  # as in the update step
-_SECONDS_PER_DOCUMENT = 0.004  # CPU seconds, roughly
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,17 +50,19 @@ def rebuild_index(crawl: CrawlDir, engine: Engine, korean_morphemes: bool, index
     attempt = Attempt.after_earlier(crawl, Step("compact", next_step(manifests).round - 1))
     documents, tombstones = (files_of(manifests, table) for table in ("documents", "tombstones"))
     rows = sum(file.rows for file in documents)
+    work = work_of("rebuild", documents=rows)
+    workers = engine.workers_for(work.seconds) if isinstance(engine, OneMachine) else 1
     plan = RebuildStep(
         crawl.root,
         attempt.step.round,
         documents,
         tombstones,
-        max(1, -(-rows // _DOCUMENTS_PER_SHARD)),
+        max(workers, -(-rows // _DOCUMENTS_PER_SHARD)),
         korean_morphemes,
         index_scope,
         attempt.report,
     )
-    engine.run(partial(build, step=plan), rows * _SECONDS_PER_DOCUMENT)
+    engine.run(partial(build, step=plan), work.seconds)
     folders = [segment.folder for segment in live_index(manifests).segments]
     suffix = f"-{uuid.uuid4().hex[:8]}"
     return attempt.commit(replaced=folders, suffix=suffix, settings=index_scope.record())

@@ -31,12 +31,12 @@ from ..compaction.compact_all import compact_all
 from ..compaction.damage import Damage
 from ..control import Observer, StopSignal
 from ..release_held import release_reopened_urls, with_released
+from ..release_targets import release_targets
 from ..update_round import update_round
+from ..work import work_of
 from . import read_files, scan_files
 from .parts import File, Slice, captures_of, choose_captures, parts_of, write_plans
 from .read_before import keys_read, robots_texts
-
-_SCAN_SECONDS, _READ_SECONDS = 1.5e-8, 3e-8  # of computing per byte of a file, roughly
 
 
 class Job(NamedTuple):
@@ -90,6 +90,7 @@ def import_archives(
     settings = with_released(crawl, settings)
     _finish_update(crawl, settings, engine, observer)
     release_reopened_urls(crawl, settings.traps, datetime.now(UTC))
+    release_targets(crawl, datetime.now(UTC))
     follows = _was_followed(crawl.manifests()) if job.follows is None else job.follows
     name = _name_of(job, settings_digest(settings), SCAN.names, tuple(read_blocks(crawl)), follows)
     scans = [f"attempts/import-{name}-scan-{number:06d}.parquet" for number in range(len(job.sources))]
@@ -156,8 +157,8 @@ def _scan(own: _Import) -> None:
     robot, head_bytes = Identity.of(own.settings.robot).token, own.settings.fetch.max_header_bytes
     progress = own.crawl.path(f"attempts/import-{own.name}-scan-progress")
     step = scan_files.ScanStep(scope, missing, head_bytes, robot, progress, stop_file, datetime.now(UTC))
-    seconds = sum(source.bytes for source, _ in missing) * _SCAN_SECONDS
-    own.engine.run(partial(scan_files.build, step=step), seconds)
+    work = work_of("scan", bytes=sum(source.bytes for source, _ in missing))
+    own.engine.run(partial(scan_files.build, step=step), work.seconds)
 
 
 def _scope(own: _Import) -> CrawlScope:
@@ -234,8 +235,8 @@ def _read(own: _Import, attempt: Attempt, groups: list[list[tuple[Source | str, 
     own.observer.step_started(Step("import", attempt.step.round), attempt.progress, chosen.visits)
     own.stop.watch(attempt.stop_file)
     read = (source for group in groups for source, _ in group if isinstance(source, Source))
-    seconds = sum(source.bytes for source in read) * _READ_SECONDS
-    own.engine.run(partial(read_files.build, step=step), seconds)
+    work = work_of("read", bytes=sum(source.bytes for source in read))
+    own.engine.run(partial(read_files.build, step=step), work.seconds)
 
 
 def _seeds(own: _Import, step: Step, manifests: Sequence[Manifest]) -> list[TableFile]:

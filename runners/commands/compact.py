@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " change of [index], this happens anyway",
     )
     parser.add_argument("--runner", choices=RUNNERS, default="direct")
-    parser.add_argument("--workers", type=whole, metavar="N", help="parallel workers; else one a core")
+    parser.add_argument("--workers", type=whole, metavar="N", help="worker processes, at most; else one a core")
     parser.epilog = "What comes after -- goes to Beam."
 
 

@@ -10,6 +10,7 @@ from ...pipeline.control import StopSignal
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import SETTINGS_FILE, stored_settings
 from ...transforms.directory.waiting import count_waiting
+from ...transforms.http.request_headers import never_sent
 from ...transforms.outcomes import BeamtrawlError
 from ...transforms.plugins import PluginError
 from ...transforms.settings import Settings, SettingsError, assignment, override, renamed
@@ -18,7 +19,7 @@ from ..crawling.console import Console, open_outputs, run_interruptibly
 from ..crawling.identity import with_identity
 from ..engines.choose import RUNNERS, engine, fork_early, notice, submission
 from ..state.crawl_traps import release_hint
-from ..state.failures import seed_trouble
+from ..state.failures import origins, seed_trouble
 from ..terminal.errors import Usage, one_line
 from ..terminal.numbers import at_least_0, count
 
@@ -80,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--into-nonempty", action="store_true", help="start a crawl beside files of others, too")
     parser.add_argument("--restore-settings", action="store_true", help="first write a lost crawl.toml anew")
     parser.add_argument("--runner", choices=RUNNERS, default="direct")
-    parser.add_argument("--workers", type=count, metavar="N", help="parallel workers; else one a core")
+    parser.add_argument("--workers", type=count, metavar="N", help="worker processes, at most; else one a core")
     parser.add_argument("--json", action="store_true", help="print events, one JSON object a line")
     parser.add_argument("--log", metavar="FILE", help="append the events to a file")
     parser.epilog = "What comes after -- goes to Beam."
@@ -127,6 +128,13 @@ def run(arguments: argparse.Namespace) -> int:
         trouble = seed_trouble(directory)
         for line in trouble.lines:
             console.warn(line)
+        if bound := never_sent(settings.fetch, ()):
+            bound = never_sent(settings.fetch, [f"{origin}/" for origin in origins(directory)])
+        if bound:
+            console.warn(
+                f"this crawl has sent no request to {', '.join(bound)}, to which credentials or headers are bound in"
+                " fetch; HOST is https on port 443, others are http://HOST and HOST:PORT"
+            )
         console.ended(end, count_waiting(directory), release_hint(directory) if end.held else "")
     except Exception as error:
         console.failed(str(error) if isinstance(error, BeamtrawlError) else one_line(error))
@@ -142,7 +150,9 @@ def _settings(directory: CrawlDir, arguments: argparse.Namespace) -> Settings:
     """The settings of a crawl with those that the command line sets; a flag of its own precedes --set. Usage if bad."""
     stored = stored_settings(directory)
     flags = {key: getattr(arguments, flag) for flag, key in session.SETTINGS.items()}
-    if sample := arguments.sample:
+    if (sample := arguments.sample) is not None:
+        if not sample:
+            raise Usage("--sample 0: must be at least 1")
         for flag in ("rounds", "max_pages"):
             if getattr(arguments, flag) is not None:
                 name = f"--{flag.replace('_', '-')}"

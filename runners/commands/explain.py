@@ -39,7 +39,7 @@ class Unknown(NamedTuple):
     subject: str
 
     def __str__(self) -> str:
-        return f"{self.subject}: no URL of this host is known; give a URL, which starts with http(s)://"
+        return f"{self.subject or repr('')}: no URL of this host is known; give a URL, which starts with http(s)://"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 from ...pipeline.release_held import count_matches, release
 from ...transforms.blocks.files import read_blocks
 from ...transforms.directory.crawl_dir import CrawlDir
-from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.directory.waiting import Waiting, read_waiting
-from ...transforms.settings import SettingsError, override
+from ...transforms.settings.checks import url_pattern
 from ...transforms.traps.allow_list import compile_allow_list
 from ..state.crawl_traps import closed_traps
 from ..terminal.errors import Usage
@@ -27,11 +26,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Release URLs in a crawl that may be running: its next round visits them."""
     directory = CrawlDir(arguments.dir)
     directory.require_manifests()
-    settings = stored_settings(directory)
-    try:
-        override(settings, {"traps.allow": arguments.pattern})
-    except SettingsError as error:
-        raise Usage(str(error)) from error
+    for text in arguments.pattern:
+        if problem := url_pattern(text):
+            raise Usage(f"{text!r}: {problem}; * is anything")
     found = {pattern: count_matches(directory, pattern) for pattern in dict.fromkeys(arguments.pattern)}
     traps = {pattern for trap in closed_traps(directory, directory.manifests(), ()) for pattern in trap["patterns"]}
     for pattern, matches in found.items():

@@ -11,7 +11,7 @@ from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.sql.queries import QueryError
 from ..estimate.plan import Estimate
 from ..estimate.saved import SAVED, parse_estimate
-from ..exports.output import require_file
+from ..exports.output import STDOUT, require_file
 from ..report.collect import collect
 from ..report.page import render_report
 from ..report.query_counts import QueryCounts, read_query_log
@@ -39,6 +39,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Write the report; Failure if a file of the crawl or the output fails."""
     crawl = CrawlDir(arguments.dir)
     crawl.require_manifests()
+    if arguments.output == STDOUT:
+        arguments.output = None
     if arguments.output is None and sys.stdout.isatty():
         raise Usage("a report is a page of HTML, and no text for a terminal; name a file: -o report.html")
     if arguments.output is not None:

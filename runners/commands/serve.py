@@ -142,6 +142,7 @@ def run(arguments: argparse.Namespace) -> None:
             origins=origins,
             query_log=query_log,
             watch=LivePage(single) if arguments.watch and single else None,
+            opens=True,
         )
         roots = crawls.root if isinstance(crawls, CrawlDir) else ", ".join(crawl.root for crawl in crawls.values())
         proxy, prefix = arguments.trust_proxy, arguments.prefix
@@ -156,7 +157,8 @@ def listen(app: Any, what: str, host: str, port: int, proxy: str | None = None, 
     try:
         server = create_server(app, host, port, ServerLimits(), proxy, prefix)
     except (OSError, ValueError, OverflowError) as error:
-        raise Failure(f"cannot listen at {host}:{port}: {error}; choose another --port") from error
+        option = "--port" if isinstance(error, OSError) else "--host"
+        raise Failure(f"cannot listen at {host}:{port}: {error}; choose another {option}") from error
     host = f"[{host}]" if ":" in host else host
     port = getattr(server, "effective_port", port)  # a name with several addresses has no single one
     print(f"{what} http://{host}:{port}{prefix}/ (Ctrl-C ends it)", flush=True)

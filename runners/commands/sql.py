@@ -13,11 +13,24 @@ from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.sql.queries import QueryError, query
 from ..terminal.errors import Failure, Usage
 
+FIRST = (
+    ("documents", "version of a page", "url, title, text, language, fetched_at, duplicate_of"),
+    ("urls", "URL that was found", "url, state, reason, depth, last_status, discovered_from"),
+    ("visits", "visit", "url, fetched_at, outcome, status, elapsed_ms, error"),
+    ("links", "link on a page", "source_url, target_url, anchor, kind"),
+    ("hosts", "host", "host, requests, fetched, failures, latency_p50_ms"),
+    ("rejections", "rule and host", "reason, host, count, samples"),
+)
+"""(table, what a row is, columns) of those that most questions need."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
     parser.add_argument(
-        "query", metavar="QUERY", nargs="?", help="SQL of DuckDB over the tables of the crawl; without it, from stdin"
+        "query",
+        metavar="QUERY",
+        nargs="?",
+        help=f"SQL of DuckDB over its tables, such as {', '.join(name for name, *_ in FIRST)}; else from stdin",
     )
     parser.add_argument("-f", dest="file", metavar="FILE", help="the query in this file")
     form = parser.add_mutually_exclusive_group()
@@ -52,7 +65,8 @@ def _converse(crawl: CrawlDir, arguments: argparse.Namespace, stream: TextIO) ->
     if is_terminal:
         import readline  # noqa: F401, PLC0415  # `input` edits lines with it
 
-        print("SQL of DuckDB, ended by ; (SHOW TABLES; names the tables, Ctrl-D ends)")
+        print("SQL of DuckDB, ended by ; (Ctrl-D ends). SHOW TABLES; names all tables; of these one begins with:")
+        print(table(("table", "a row for each", "columns"), FIRST))
     for text in statements(_typed() if is_terminal else stream):
         try:
             _answer(crawl, arguments, text)

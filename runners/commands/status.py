@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.outcomes import count_requests
+from ..exports.output import require_file
 from ..progress.elsewhere import RunningStep
 from ..state.alias_rules import alias_line
 from ..state.copies import copy_line, total
@@ -38,6 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = stored_settings(crawl)
     found = summarize(crawl, datetime.now(UTC), settings, crawl.space())
     if arguments.metrics:
+        require_file(arguments.metrics)
         from ..state.metrics_file import write_metrics  # noqa: PLC0415
 
         try:

@@ -1,31 +1,22 @@
 """The parts of Beam that this program uses and Beam does not document, by name: what a new version may lack.
 
-They make steps on this machine cheaper: steps in memory (`in_memory`), small bundles (`bundles`), worker processes
-whose death is noticed (`local_workers`), one inspection of each class and function (`inspection`). Without one of them,
-steps run by Beam's stock runner in one process (`stock`). What could become part of Beam is in
-docs/decisions/beam_parts.md.
+They make steps on this machine cheaper: steps in memory and in worker processes (`in_memory`, `pool`), one inspection
+of each class and function (`inspection`). Without one of them, steps run by Beam's stock runner in one process
+(`stock`). What could become part of Beam is in docs/decisions/beam_parts.md.
 """
 
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
 
-_EXECUTION = "apache_beam.runners.portability.fn_api_runner.execution"
-_RUNNER = "apache_beam.runners.portability.fn_api_runner.fn_runner"
-_HANDLERS = "apache_beam.runners.portability.fn_api_runner.worker_handlers"
 _CALLS = ("setup", "start", "process", "finish", "teardown")
 
 PARTS: Mapping[str, Sequence[str]] = {
-    "apache_beam.coders.coder_impl": ("create_OutputStream",),
-    "apache_beam.internal.pickler": ("roundtrip",),
-    "apache_beam.metrics.monitoring_infos": ("consolidate",),
+    "apache_beam.internal.pickler": ("dumps", "loads", "roundtrip"),
     "apache_beam.options.pipeline_options": ("PipelineOptions._visible_option_list",),
     "apache_beam.pipeline": ("Pipeline._root_transform", "AppliedPTransform.side_inputs", "is_in_ipython"),
     "apache_beam.pvalue": ("AsSideInput._view_options",),
     "apache_beam.runners.common": ("Receiver", *(f"DoFnRunner.{name}" for name in _CALLS)),
     "apache_beam.runners.runner": ("PipelineRunner.apply",),
-    "apache_beam.runners.portability.local_job_service": ("BeamFnLoggingServicer",),
-    "apache_beam.runners.worker.bundle_processor": ("DATA_INPUT_URN", "DATA_OUTPUT_URN"),
-    "apache_beam.runners.worker.sdk_worker_main": ("main",),
     "apache_beam.transforms.core": (
         "get_signature",
         "get_function_args_defaults",
@@ -36,27 +27,6 @@ PARTS: Mapping[str, Sequence[str]] = {
     "apache_beam.utils.interactive_utils": ("is_in_ipython",),
     "apache_beam.transforms.userstate": ("get_dofn_specs",),
     "apache_beam.typehints.decorators": ("get_signature", "IOTypeHints.from_callable", "IOTypeHints._make_origin"),
-    _EXECUTION: (
-        *(f"GroupingBuffer.{name}" for name in ("_table", "_windowing", "_key_coder", "_post_grouped_coder")),
-        "ListBuffer._inputs",
-        *(f"BundleContextManager.{name}" for name in ("_worker_handlers", "get_buffer", "process_bundle_descriptor")),
-        "BundleContextManager.stage_data_outputs",
-    ),
-    _RUNNER: (
-        *(f"FnApiRunner.{name}" for name in ("_get_bundle_manager", "get_cache_token_generator")),
-        *(f"BundleManager.{name}" for name in ("_progress_frequency", "_cache_token_generator", "process_bundle")),
-        "ParallelBundleManager.process_bundle",
-    ),
-    _HANDLERS: (
-        "ControlConnection.push",
-        "ControlConnection.set_input",
-        "ControlFuture.set",
-        "GrpcWorkerHandler.start_worker",
-        "GrpcWorkerHandler.stop_worker",
-        "GrpcWorkerHandler.control_conn",
-        "GrpcWorkerHandler.data_conn",
-        "WorkerHandler.register_environment",
-    ),
 }
 """Each module with its names: functions, classes, and attributes of classes and of their objects."""
 

@@ -56,13 +56,18 @@ def engine(name: str, workers: int | None, flags: Sequence[str], parts: Mapping[
 
 
 def _direct(workers: int | None, flags: Sequence[str], parts: Mapping[str, Sequence[str]]) -> Engine:
-    if missing := missing_parts(parts):
+    """The engine of this program; Beam's own runner if a version of Beam lacks something, or for other options of Beam
+    than a number of workers, which is then that of each step."""
+    given = PipelineOptions(list(flags)).get_all_options(drop_default=True)
+    exact = given.pop("direct_num_workers", None)
+    missing = missing_parts(parts)
+    if missing or given:
         from .stock import StockEngine
 
         return StockEngine(flags, missing)
     from .direct import DirectEngine
 
-    return DirectEngine(workers, flags)
+    return DirectEngine(exact or workers, is_exact=bool(exact))
 
 
 def _by_options(name: str, workers: int | None, flags: Sequence[str], parts: Mapping[str, Sequence[str]]) -> Engine:

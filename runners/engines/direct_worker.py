@@ -1,4 +1,4 @@
-"""The server process of `fork_server`: forks Beam's worker harness.
+"""The server process of `fork_server`: forks workers, which run functions for a pool.
 
     python -P -m beamtrawl.runners.engines.direct_worker
 
@@ -14,11 +14,10 @@ import os
 import select
 import signal
 import sys
-import threading
 import traceback
 import warnings
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import Any
 
 from ..process.background import INTERRUPTS
 from ..process.cache_folder import cache_folder
@@ -26,7 +25,9 @@ from ..process.failed_threads import on_failed_thread
 from ..process.garbage import collect_rarely
 from ..process.memory import share_memory
 from ..terminal.errors import BEAM_REPEATS
+from .fork_server import FOR_MAPS
 from .parent_watch import end_with_parent
+from .pool import ADDRESS, serve
 
 
 def main() -> None:
@@ -39,8 +40,9 @@ def main() -> None:
     collect_rarely()
     share_memory()
     logging.disable(logging.WARNING)  # Beam's warnings while it is imported do not concern users
-    from apache_beam.runners.worker import sdk_worker_main
-
+    if FOR_MAPS in sys.argv:
+        _serve_forks(contextlib.nullcontext())
+        return
     from ...pipeline import fetch, update  # noqa: F401
     from ...transforms.parsing.language.detect import keep_copy_in, load_model
     from .inspection import inspected_once
@@ -48,11 +50,14 @@ def main() -> None:
     keep_copy_in(cache_folder())
     load_model()
     logging.disable(logging.NOTSET)
-    logging.getLogger("apache_beam").setLevel(logging.ERROR)  # nor do its messages on the start and end of a worker
+    logging.getLogger("apache_beam").setLevel(logging.ERROR)
     for name in BEAM_REPEATS:  # the driver shows exceptions
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    sys.stderr = _WithoutTracebacks(sys.stderr)
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)  # jemalloc's own thread
+    _serve_forks(inspected_once())
+
+
+def _serve_forks(context: contextlib.AbstractContextManager[None]) -> None:
     gc.freeze()  # a collection in a worker would copy the shared memory
     ended, ends = os.pipe()
     os.set_blocking(ends, False)
@@ -60,7 +65,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     print("ready", flush=True)
     running: set[int] = set()
-    with inspected_once():
+    with context:
         for message in _messages(ended, running):
             if pid := message.get("kill"):
                 if pid in running:
@@ -69,7 +74,7 @@ def main() -> None:
                 running.add(pid)
                 print("started", pid, flush=True)
             else:
-                _work(message["environment"], sdk_worker_main.main)
+                _work(message["environment"])
 
 
 def _messages(ended: int, running: set[int]) -> Iterator[dict[str, Any]]:
@@ -94,19 +99,17 @@ def _report(running: set[int]) -> None:
             print("ended", end[0], os.waitstatus_to_exitcode(end[1]), flush=True)
 
 
-def _work(environment: dict[str, str], harness: Any) -> None:
-    """Run Beam's harness in a forked process, which never returns."""
+def _work(environment: dict[str, str]) -> None:
+    """Run functions of a pool in a forked process, which never returns."""
     code = 1
     try:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)  # the server's stdout is for its answers only
-        os.environ.update(environment)
         end_with_parent()
-        threading.excepthook = _end_without_memory
         with on_failed_thread(_end):
-            harness([])
+            serve(environment[ADDRESS], os.getpid())
         code = 0
     except BaseException:  # also SystemExit: the server must not run on in this process
         traceback.print_exc()
@@ -120,30 +123,6 @@ def _end(reason: str) -> None:
     sys.stderr.write(f"{reason}\n")
     sys.stderr.flush()
     os._exit(1)
-
-
-def _end_without_memory(failed: threading.ExceptHookArgs) -> None:
-    """End a worker one of whose threads has found no memory: nothing would do the work of that thread."""
-    if issubclass(failed.exc_type, MemoryError):
-        _end("no memory is left: raise its limit (ulimit -v), or take fewer workers")
-    threading.__excepthook__(failed)
-
-
-class _WithoutTracebacks:
-    """A text stream that drops the tracebacks that Beam's harness prints, for it sends them to the driver as well."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._is_cut = False
-
-    def write(self, text: str) -> int:
-        is_rest, self._is_cut = self._is_cut and text == "\n", False  # `print` writes the line end separately
-        if text.startswith("Traceback (") and "sdk_worker.py" in text and ", in _execute" in text:
-            self._is_cut = True
-        return len(text) if is_rest or self._is_cut else self._stream.write(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
 
 
 if __name__ == "__main__":

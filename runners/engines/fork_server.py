@@ -20,8 +20,13 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
+from ..process.failed_threads import NO_MEMORY, NO_THREAD
+
 COMMAND = (sys.executable, "-P", "-m", "beamtrawl.runners.engines.direct_worker")
 """Starts the server. `-P`: Python files of the current folder are not importable, whatever their names."""
+
+FOR_MAPS = "--for-maps"
+"""The word after COMMAND for workers that run no steps, so that Beam is not imported."""
 
 _LINES = 100  # of stderr, buffered until the server is ready; the last one states the reason of a failure
 _SECONDS = 5.0  # timeout for the pipes of a dead server to close: its workers may still hold them open
@@ -31,12 +36,16 @@ class Worker:
     """A worker process."""
 
     def __init__(self, server: "ForkServer", pid: int) -> None:
-        self._server, self._pid = server, pid
+        self._server, self.pid = server, pid
         self._code = 0
         self._ended = threading.Event()
 
+    def ends_within(self, seconds: float) -> bool:
+        """Wait so long at most; return whether it has ended."""
+        return self._ended.wait(seconds)
+
     def kill(self) -> None:
-        self._server.send({"kill": self._pid})
+        self._server.send({"kill": self.pid})
 
     def wait(self) -> int:
         """Wait for the end; return the exit code, negative for a signal."""
@@ -173,5 +182,14 @@ class ForkServer:
         with self._process.stderr as stderr:
             for line in stderr:
                 self.lines.append(line)
-                if self._is_ready:
+                if self._is_ready and line.strip() not in (NO_THREAD, NO_MEMORY):  # which the driver says
                     sys.stderr.write(line)
+
+
+def describe_end(code: int, lines: Sequence[str]) -> str:
+    """Return one line on a worker that ended early, from its exit code and its stderr."""
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "it wrote no message")
+    if code < 0:
+        memory = ", as Linux ends processes when memory runs out" if code == -signal.SIGKILL else ""
+        return f"a worker process was ended by {signal.Signals(-code).name}{memory}; the same command goes on"
+    return f"a worker process ended early, with exit code {code}: {last}; --workers 1 runs without worker processes"

@@ -1,4 +1,4 @@
-"""Runs pipelines on this machine by Beam's own runner, where a version of Beam lacks what `direct` needs."""
+"""Runs pipelines on this machine by Beam's own runner: with its options, or where Beam lacks what `direct` needs."""
 
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
@@ -20,7 +20,9 @@ class StockEngine:
 
     @property
     def notice(self) -> str:
-        """What a user should know of this engine, in one line."""
+        """What a user should know of this engine, in one line; nothing if options asked for it."""
+        if not self._missing:
+            return ""
         first, *others = self._missing
         more = f" and {len(others)} more" if others else ""
         return (

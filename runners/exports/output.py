@@ -118,10 +118,13 @@ def require_folder(path: str) -> None:
 
 
 def require_file(path: str) -> None:
-    """Usage if the output cannot be a file, because it is a folder, or its folder is missing."""
+    """Usage if the output cannot be a file: a folder, a device, a file of a crawl, or in a folder that is missing."""
     require_folder(path)
-    if path != STDOUT and Path(path).is_dir():
+    if path == STDOUT:
+        return
+    if Path(path).is_dir():
         raise Usage(f"cannot write {path}: it is a folder; name a file in it")
+    _refuse(path)
 
 
 class Drafts:

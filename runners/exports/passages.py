@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ...transforms.parsing.main_text import CODE
 from ...transforms.sections.section import TERM_LEVEL, Place, Section, places
+from .page_markdown.content import without_carriers
 
 BYTES_PER_TOKEN = 4
 """An estimate for text in UTF-8: about that of English, and not less than that of most other languages."""
@@ -130,11 +131,12 @@ def _back(text: str, first: int, start: int, overlap: int) -> int:
 
 
 def _shown(text: str, start: int, end: int, nosnippet: Sequence[int]) -> str:
-    """A part of the text without what must not be shown, and without the marks of code."""
+    """A part of the text without what must not be shown or nobody sees, and without the marks of code."""
     parts, number = list[str](), bisect.bisect_right(nosnippet, start)
     is_hidden = number % 2 == 1
     for bound in itertools.takewhile(lambda bound: bound < end, itertools.islice(nosnippet, number, None)):
         parts.append("" if is_hidden else text[start:bound])
         start, is_hidden = bound, not is_hidden
     parts.append("" if is_hidden else text[start:end])
-    return "".join(parts).replace(f"\n{CODE}", "\n").removeprefix(CODE).strip("\n").rstrip()
+    shown = without_carriers("".join(parts))
+    return shown.replace(f"\n{CODE}", "\n").removeprefix(CODE).strip("\n").rstrip()

@@ -12,6 +12,7 @@ from ...transforms.directory.claims import (
     STALE,
     Claim,
     has_ended,
+    may_run,
     new_token,
     read_claim,
     read_owner,
@@ -25,6 +26,7 @@ from ...transforms.outcomes import CrawlDirError
 from ..terminal.errors import LockedError
 
 HEARTBEAT = 10.0  # seconds
+_LOOK_SECONDS = 1.0  # between looks at the lock of an owner that may have ended
 HEARTBEAT_THREAD = "heartbeat of a lock"
 
 
@@ -55,10 +57,11 @@ class Lock:
         self._thread = threading.Thread(target=self._beat, name=HEARTBEAT_THREAD, daemon=True)
 
     def __enter__(self) -> CrawlDir:
+        ended = _ended_owner(self._directory.root, self._stale)
         with self._guarded():
             owner, self._tag = read_claim(self._directory.root, LOCK)
-            if owner is not None and not has_ended(owner, self._stale):
-                raise LockedError(f"{_in_use(self._directory.root, owner)}; wait for it, or stop it")
+            if owner and "pid" in owner and owner != ended:
+                raise _in_use(self._directory.root, owner)
             if not self._write() or not self._is_mine():  # a file system of Beam has no guard
                 raise LockedError(
                     f"{self._directory.root} was taken by another process just now; wait for it, or stop it"
@@ -134,7 +137,7 @@ class Lock:
                 yield
         except TimeoutError as error:
             owner = self._owner() or {}
-            raise LockedError(f"{_in_use(self._directory.root, owner)}, which does not answer; stop it") from error
+            raise _in_use(self._directory.root, owner, ", which does not answer; stop it") from error
 
 
 @contextlib.contextmanager
@@ -143,12 +146,32 @@ def guarded(directory: CrawlDir, stale: float = STALE) -> Iterator[CrawlDir]:
 
     LockedError if another process holds the lock.
     """
+    ended = _ended_owner(directory.root, stale)
     with filesystem.guard(directory.root):
         owner = read_owner(directory.root, LOCK)
-        if owner is not None and not has_ended(owner, stale):
-            raise LockedError(f"{_in_use(directory.root, owner)}; wait for it, or stop it")
+        if owner and "pid" in owner and owner != ended:
+            raise _in_use(directory.root, owner)
         yield directory
 
 
-def _in_use(root: str, owner: dict[str, Any]) -> str:
-    return f"{root} is in use by process {owner.get('pid')} on {owner.get('host')}"
+def _ended_owner(root: str, stale: float) -> dict[str, Any] | None:
+    """Return the former owner of a lock, None without one; LockedError if it runs.
+
+    Clocks differ, and are changed: an owner that may run although its last heartbeat is old has ended if it gives no
+    other for half of `stale`, by the monotonic clock of this process.
+    """
+    owner = read_owner(root, LOCK)
+    if not owner or "pid" not in owner:
+        return owner
+    if not has_ended(owner, stale):
+        raise _in_use(root, owner)
+    end = time.monotonic() + (stale / 2 if may_run(owner) else 0)
+    while (left := end - time.monotonic()) > 0:
+        time.sleep(min(_LOOK_SECONDS, left))
+        if read_owner(root, LOCK) != owner:
+            raise _in_use(root, owner)
+    return owner
+
+
+def _in_use(root: str, owner: dict[str, Any], then: str = "; wait for it, or stop it") -> LockedError:
+    return LockedError(f"{root} is in use by process {owner.get('pid')} on {owner.get('host')}{then}")

@@ -1,4 +1,4 @@
-"""The memory of this process and its descendants, and what the machine or container gives. Linux only."""
+"""Memory and CPU time of this process and its descendants, and what the machine or container gives. Linux only."""
 
 import contextlib
 import os
@@ -37,7 +37,7 @@ def used() -> int | None:
 
 
 class Peak:
-    """Watches the memory inside `with`: `bytes` is the largest that was seen.
+    """Watches the memory inside `with`: `bytes` is the largest that was seen. `cpu_ms` is the CPU time in the end.
 
     It begins with what is `used` just before; where that is None, nothing is watched. What processes share is taken
     from their resident sizes, as it was when their proportional sizes were read last.
@@ -45,6 +45,7 @@ class Peak:
 
     def __init__(self, used: int | None) -> None:
         self.bytes = used
+        self.cpu_ms: int | None = None
         self._read_at = self._shared = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="memory", daemon=True)
@@ -53,6 +54,7 @@ class Peak:
         if self.bytes is not None:
             self._read_at = _sum(_resident)
             self._shared = self._read_at - self.bytes
+            self._cpu_before = _sum(_cpu_ms)
             self._thread.start()
         return self
 
@@ -62,6 +64,7 @@ class Peak:
         self._ended.set()
         if self.bytes is not None:
             self._thread.join()
+            self.cpu_ms = _sum(_cpu_ms) - self._cpu_before
 
     def _watch(self) -> None:
         while not self._ended.wait(_TICK_S):
@@ -77,7 +80,7 @@ class Peak:
 
 
 def _sum(size: Callable[[int], int]) -> int:
-    """The sizes of this process and its descendants; those that have ended, reaped or not, have none."""
+    """The sizes, or times, of this process and its descendants; those that have ended, reaped or not, have none."""
     own, *others = _family(os.getpid())
     total = size(own)
     for pid in others:
@@ -105,6 +108,12 @@ def _resident(pid: int) -> int:
     """Bytes of a process in memory, without pages of files."""
     _, all_, shared, *_ = _read(f"/proc/{pid}/statm").split()
     return (int(all_) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _cpu_ms(pid: int) -> int:
+    """Milliseconds of CPU time of a process, and of those that it has waited for (proc_pid_stat(5))."""
+    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return 1000 * sum(map(int, fields[11:15])) // os.sysconf("SC_CLK_TCK")
 
 
 def _proportional(pid: int) -> int:

@@ -1,6 +1,7 @@
 """The program `beamtrawl`."""
 
 import logging
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ def main() -> int:
     ending = Ending()
     words = sys.argv[1:]
     open_closed_streams()
+    os.environ.setdefault("MIMALLOC_ARENA_RESERVE", "16384")  # kB; Arrow's allocator reserves 1 GB of `ulimit -v` else
     if sys.stderr.isatty():
         print(starting(words), end="", file=sys.stderr, flush=True)
     make_visible()

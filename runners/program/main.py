@@ -10,6 +10,7 @@ from ...transforms.outcomes import BeamtrawlError
 from ..commands.examples import EXAMPLES
 from ..commands.registry import COMMANDS, Command
 from ..process.absent import BEAM_OPTIONAL, absent
+from ..process.failed_threads import limit_reached
 from ..process.garbage import importing
 from ..terminal.errors import Usage, full_traceback, one_line
 from .beam_options import asks_for_runner
@@ -119,7 +120,8 @@ def run(words: Sequence[str]) -> int:
         sys.stderr.close()  # the reader of stdout has closed the pipe
         return 1
     except Exception as error:  # any other error: one line for the user, the traceback with --debug
-        return _fail(f"{one_line(error)} (--debug shows where)", 1, debug)
+        line = one_line(error)
+        return _fail(f"{limit_reached(line) or line} (--debug shows where)", 1, debug)
 
 
 def _help_asked(words: Sequence[str]) -> Sequence[str]:

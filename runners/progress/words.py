@@ -211,6 +211,7 @@ def describe_end(end: End, waiting: int, release: str = "") -> str:
         "frontier_empty": "the frontier is empty"
         + (f" but for {closed}" if closed else "")
         + (f"; {_urls(end.held, 'is', 'are')} held as traps; to release them: {release}" if end.held else "")
+        + (f"; links beyond a depth of {end.depth} were not followed (--depth)" if end.depth is not None else "")
         + (
             "; pages are not visited again, unless crawl --again (all, now) or --recrawl-after DAYS"
             if end.is_over

@@ -117,7 +117,8 @@ def _now(status: Status, running: Running | None, rounds: Sequence[Round], now: 
         "Rate by round", "round", "requests a second", [r.name for r in rounds], {"rate": [r.rate for r in rounds]}
     )
     if running is None or running.step.kind != "fetch":
-        yield Figures([Figure("URLs in the frontier", waiting), *_idle(status, running)])
+        before = " before" if running else ""
+        yield Figures([Figure(f"URLs in the frontier{before}", waiting), *_idle(status, running)])
         if rounds:
             yield earlier
         return
@@ -198,7 +199,7 @@ def _rounds(rounds: Sequence[Round]) -> Part:
         return "No round has been committed yet."
     columns = [Column("round"), Column("visits", "count"), Column("fetch", "seconds"), Column("update", "seconds")]
     columns += [Column("pages", "count"), Column("new URLs", "count"), Column("then waiting", "count")]
-    rows = [(r.name, r.visits, r.fetch_s, r.update_s, r.documents, r.found, r.waiting) for r in reversed(rounds)]
+    rows = [(r.name, r.visits, r.fetch_s, *r.update) for r in reversed(rounds)]
     return Table("Committed rounds, newest first", columns, rows)
 
 

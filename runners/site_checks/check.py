@@ -1,6 +1,6 @@
 """Checks the pages and links of a crawl by the rules, as a table of findings."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -75,17 +75,19 @@ def check_site(
     rules: Sequence[Rule] = RULES,
     since: int | None = None,
     slow_s: float = SLOW_S,
+    map_: Callable[..., Iterator[Any]] = map,
 ) -> Iterator[Checked]:
     """Check a crawl by some rules; with `since`, only what has come about after that round counts.
 
-    Whether it has is decided by the check of the crawl as it was then. CrawlDirError if a file is damaged.
+    Whether it has is decided by the check of the crawl as it was then. `map_` is a `map`, which reads pages.
+    CrawlDirError if a file is damaged.
     """
     last = max(manifest.round for manifest in manifests)
     robot = Identity.of(settings.robot).token
     with open_tables(crawl, manifests, TABLES) as connection:
         for name, state in (("earlier", since), ("findings", last)):
             if state is not None:
-                gather(connection, crawl, manifests, robot, slow_s, state)
+                gather(connection, crawl, manifests, robot, slow_s, state, map_)
                 drop_files(connection, _url_filter(crawl, manifests, settings))
                 _find(connection, name, rules)
                 if name == "earlier":

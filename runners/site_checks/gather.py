@@ -5,8 +5,10 @@ temporary folder.
 """
 
 import bisect
+import itertools
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -26,6 +28,7 @@ TABLES = ("visits", "urls", "links", "documents", "seeds", "external")
 """The tables of the crawl that a check reads."""
 
 _BATCH = 64  # visits in memory, with their bodies
+_PAGES = 16  # that are read together
 _ROWS = 5_000  # of a table, before they are written
 _COLUMNS = ("url_key", "url", "fetched_at", "media_type", "headers", "body")
 _TYPED = frozenset({"img", "srcset", "icon", "poster", "stylesheet", "script"})
@@ -40,6 +43,7 @@ _SCHEMAS = {
             ("has_description", pa.bool_()),
             ("h1_count", pa.int32()),
             ("without_alt", pa.list_(pa.string())),
+            ("malformed", pa.list_(pa.string())),
             ("canonical_url", pa.string()),
             ("canonical_key", _KEY),
             ("languages", pa.list_(_TARGET)),
@@ -70,8 +74,9 @@ def gather(
     robot_name: str,
     slow_s: float,
     last: int,
+    map_: Callable[..., Iterator[Any]] = map,
 ) -> None:
-    """Create the tables that the rules read, of the crawl as it was after the round `last`."""
+    """Create the tables that the rules read, of the crawl as it was after the round `last`; `map_` reads pages."""
     connection.execute(ANSWERS.format(last=last))
     rows = {name: _Rows(connection, name, schema) for name, schema in _SCHEMAS.items()}
     for key, url in _fetched(connection, "SELECT url_key, redirect_to FROM answers WHERE redirect_to IS NOT NULL"):
@@ -79,12 +84,13 @@ def gather(
     rows["hops"].write()
     connection.execute(TARGETS.format(last=last, slow_ms=1000 * slow_s))
     wanted = _Wanted(connection)
-    for visit in _bodies(connection, crawl, manifests, "current"):
-        if is_html(visit["body"], visit["media_type"]):
-            headers = [(header["name"], header["value"]) for header in visit["headers"] or ()]
-            facts = page_facts(visit["body"], visit["url"], visit["media_type"], headers, robot_name)
-            rows["pages"].add([_page_row(visit["url_key"], facts)])
-            rows["refs"].add(_reference_rows(visit["url_key"], visit["url"], facts.references, wanted))
+    visits = _bodies(connection, crawl, manifests, "current")
+    for read in map_(
+        partial(_read_pages, robot_name, wanted), iter(lambda: list(itertools.islice(visits, _PAGES)), [])
+    ):
+        for page, references in read:
+            rows["pages"].add([page])
+            rows["refs"].add(references)
     for visit in _bodies(connection, crawl, manifests, "current_sitemaps"):
         rows["entries"].add(_entry_rows(visit["url"], visit["body"]))
     for table in rows.values():
@@ -191,6 +197,20 @@ def _bodies(
                     yield from (row for row in rows if row["body"] is not None)
 
 
+def _read_pages(
+    robot_name: str, wanted: _Wanted, visits: Sequence[dict[str, Any]]
+) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """The rows of the HTML pages among some visits, and of their references."""
+    read = []
+    for visit in visits:
+        if is_html(visit["body"], visit["media_type"]):
+            headers = [(header["name"], header["value"]) for header in visit["headers"] or ()]
+            facts = page_facts(visit["body"], visit["url"], visit["media_type"], headers, robot_name)
+            references = _reference_rows(visit["url_key"], visit["url"], facts.references, wanted)
+            read.append((_page_row(visit["url_key"], facts), list(references)))
+    return read
+
+
 def _page_row(key: bytes, facts: PageFacts) -> dict[str, Any]:
     return {
         "url_key": key,
@@ -198,6 +218,7 @@ def _page_row(key: bytes, facts: PageFacts) -> dict[str, Any]:
         "has_description": facts.has_description,
         "h1_count": facts.h1_count,
         "without_alt": facts.without_alt,
+        "malformed": facts.malformed,
         "canonical_url": facts.canonical_url,
         "canonical_key": urls.url_key(facts.canonical_url) if facts.canonical_url else None,
         "languages": [{"url": url, "url_key": urls.url_key(url)} for url in facts.languages],

@@ -49,6 +49,9 @@ _MAX_CANDIDATES = 100  # read per srcset
 _MAX_REFERENCE = 16_384  # characters; a longer reference is a data: URL
 _DECORATION = frozenset({"none", "presentation"})
 _ALT = ("alt", "aria-label", "aria-labelledby")
+_MAX_MALFORMED = 100
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*(?=:)", re.ASCII | re.IGNORECASE)
+_WEB = ("http", "https")
 _BY_SCRIPTS = ("/", "!")  # a fragment that begins so is the route of an application, and no id
 _TEXT_DIRECTIVE = ":~:"  # https://wicg.github.io/scroll-to-text-fragment/
 
@@ -73,6 +76,7 @@ class PageFacts(NamedTuple):
     h1_count: int
     without_alt: Sequence[str]  # URLs of images without alternative text, each once; "" without a usable URL
     references: Sequence[Reference]  # in document order
+    malformed: Sequence[str]  # references that are no URL, as written, each once
     ids: frozenset[str]  # what a fragment can lead to
     canonical_url: str | None  # that it, or its header, declares
     languages: Sequence[str]  # canonical URLs of its versions in other languages (hreflang)
@@ -100,13 +104,16 @@ def page_facts(
     ids = Ids(root)
     names = {name for element in root.iter_elements("a") if (name := element.attr("name"))}
     settled = settled_ids(root.iter_elements(_HEADINGS), ids)
-    references = list(itertools.islice(_references(root, url, base, settled, charset), MAX_REFERENCES))
+    malformed = list[str]()
+    found = _references(root, url, base, settled, charset, malformed)
+    references = list(itertools.islice(found, MAX_REFERENCES))
     return PageFacts(
         title=html_metadata.title(elements, html_metadata.Meta((), "")),
         has_description=bool(meta.first("description")),
         h1_count=sum(1 for _ in _shown(root, "h1")),
         without_alt=list(dict.fromkeys(_without_alt(root, base))),
         references=references,
+        malformed=malformed[:_MAX_MALFORMED],
         ids=frozenset(ids.all | names),
         canonical_url=canonical_url,
         languages=list(dict.fromkeys(_languages(elements, base))),
@@ -115,8 +122,13 @@ def page_facts(
     )
 
 
-def _references(root: Element, url: str, base: str, ids: Mapping[Element, str], charset: str) -> Iterator[Reference]:
-    """The http and https references of a page, each (target, fragment, kind) once; of those to itself, fragments."""
+def _references(
+    root: Element, url: str, base: str, ids: Mapping[Element, str], charset: str, malformed: list[str]
+) -> Iterator[Reference]:
+    """The http and https references of a page, each (target, fragment, kind) once; of those to itself, fragments.
+
+    What has no scheme or one of these, and is no URL, is appended to `malformed`.
+    """
     section = section_id = ""
     seen = set[tuple[str, str]]()
     targets = dict[str, str | None]()  # many references differ in their fragments only
@@ -132,6 +144,8 @@ def _references(root: Element, url: str, base: str, ids: Mapping[Element, str], 
             path = reference.partition("#")[0]
             if path not in targets:
                 targets[path] = urls.canonicalize(path, base, charset)
+                if targets[path] is None and (_SCHEME.match(path) or ["http"])[0].lower() in _WEB:
+                    malformed.append(path)
             target = targets[path]
             fragment = _fragment(reference) if kind in ("a", "area") else ""
             key = (target or "", fragment, kind)

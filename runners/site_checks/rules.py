@@ -147,6 +147,12 @@ ANTI JOIN ids a ON a.url_key = f.page_key AND a.id = f.fragment
 ANTI JOIN ids b ON b.url_key = f.page_key AND b.id = f.fragment_id
 """
 
+_MALFORMED = """
+SELECT c.url, NULL, NULL, NULL, m.target, NULL, NULL, NULL, d.since, d.round
+FROM (SELECT url_key, unnest(malformed) AS target FROM pages) m
+JOIN current c USING (url_key) LEFT JOIN told d USING (url_key)
+"""
+
 _NO_COPY = f"{_INDEXABLE} AND p.url_key NOT IN (SELECT url_key FROM copies)"
 
 _SAME_TITLES = f"""
@@ -193,6 +199,7 @@ RULES: tuple[Rule, ...] = (
         f"is_answered AND media_type NOT IN {_UNKNOWN_TYPES} AND (({_IMAGE}) OR ({_STYLE}) OR ({_SCRIPT}))",
         "kind || ': ' || media_type",
     ),
+    Rule("malformed", ERROR, "links that are no URL (a bracket in the host, a port beyond 65535)", _MALFORMED),
     Rule("fragment", WARNING, "links to a place that their page does not have (#id)", _FRAGMENTS),
     Rule(
         "orphan",

@@ -79,6 +79,11 @@ def robots_rows(crawl: CrawlDir, manifests: Sequence[Manifest], hosts: Collectio
             yield from batch.to_pylist()
 
 
+def origins(crawl: CrawlDir) -> set[str]:
+    """Return the origins to which a crawl has sent requests, such as `https://a.test`."""
+    return set(read_table(crawl.root, paths_of(crawl.manifests(), "robots"), ROBOTS, ["origin"])["origin"].to_pylist())
+
+
 def newest_robots(crawl: CrawlDir, manifests: Sequence[Manifest], hosts: Collection[str]) -> list[Row]:
     """Return the newest of these rows of each origin."""
     return list(newest(robots_rows(crawl, manifests, hosts), itemgetter("origin"), itemgetter("fetched_at")).values())

@@ -34,8 +34,8 @@ class LockedError(Failure):
     """Another process writes to the crawl directory."""
 
 
-BEAM_REPEATS = ("apache_beam.runners.common", "apache_beam.runners.worker.sdk_worker")
-"""Loggers with which Beam logs each exception of a DoFn, which it also raises in the driver."""
+BEAM_REPEATS = ("apache_beam.runners.common", "apache_beam.runners.worker.sdk_worker", "grpc._server")
+"""Loggers with which Beam and gRPC log exceptions that also end the pipeline in the driver."""
 
 _AGAIN = "\n\nDuring handling of the above exception, another exception occurred:\n\n"
 _STEP = " [while running '"

@@ -185,6 +185,11 @@ class Answers:
     def _near(self, word: str) -> list[str]:
         return self._dictionary.near(word) if self._corpus.documents else []
 
+    def warm(self) -> None:
+        """Read the words of the index: else the first rare or misspelled word of a query waits for them."""
+        if self._corpus.documents:
+            self._dictionary.near("")
+
     @functools.cached_property
     def _dictionary(self) -> Dictionary:
         return Dictionary(segment.term_frequencies() for segment in self._corpus.segments)
@@ -239,11 +244,9 @@ class Answers:
         before = after.hits if after is not None else 0
         candidates = self._first(found, False, scoring, most, order, deadline, after) if before <= total else []
         if wider is not found and order == "score":  # the newest of all that share a word would come first
-            rest = wider & ~found
-            weaker = int(np.count_nonzero(rest))
-            if len(candidates) < most and before <= total + weaker:
-                place = after if before > total else None
-                candidates += self._first(rest, True, scoring, most - len(candidates), order, deadline, place)
+            weaker = int(np.count_nonzero(wider))  # nothing is found
+            if before <= weaker:
+                candidates = self._first(wider, True, scoring, most, order, deadline, after if before else None)
         return found, wider, total, weaker, candidates, total + weaker - before > len(candidates)
 
     def _shown(

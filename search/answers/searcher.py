@@ -215,10 +215,13 @@ class Index:
         goes_on: Callable[[], bool] = lambda: True,
         least: int = SLOW,
     ) -> None:
-        """Read ahead, while `goes_on`, what another index has `cached`, and words of at least so many documents.
+        """Read ahead the words that misspellings are compared with, and, while `goes_on`, postings.
+
+        These are those that another index has `cached`, and those of words of at least so many documents.
 
         So no query waits for what is slow to read. Of the memory for postings, half is used at most.
         """
+        self._answers.warm()
         self._corpus.warm(cached, least, goes_on)
 
     @property

@@ -62,6 +62,7 @@ def create_app(
     origins: Collection[str] = (),
     query_log: QueryLog | None = None,
     watch: Callable[[], str] | None = None,
+    opens: bool = False,
 ) -> flask.Flask:
     """The WSGI application over a crawl, or several by name; docs/gateway.md lists its endpoints.
 
@@ -70,9 +71,10 @@ def create_app(
     `title` and `logo`, an image file, are shown on each page; a query that takes longer than `timeout_s` has partial
     results, a comparison of `/changes` that takes longer than `changes_timeout_s` is an error; postings take at most
     `cache_bytes` of memory; pages of `origins` (`embedding.as_origin`) may embed the search box and use the API;
-    `query_log` is given each query; `watch` returns the page of `/watch`. Errors are one sentence, as a page or,
-    for programs, as `{"error": …}`: 4xx for a request that the client must change, 503 while there is no index, 500
-    for failures, whose reason is in the log.
+    `query_log` is given each query; `watch` returns the page of `/watch`. If
+    it `opens`, the index is opened now, and read ahead (NoIndexError); else by the first request. Errors are one
+    sentence, as a page or, for programs, as `{"error": …}`: 4xx for a request that the client must change, 503 while
+    there is no index, 500 for failures, whose reason is in the log.
     """
     app = flask.Flask(__name__)
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = _STATIC_MAX_AGE_S
@@ -83,6 +85,8 @@ def create_app(
     app.jinja_env.globals |= {"is_watched": watch is not None}
     app.jinja_env.globals |= {"name": title, "has_logo": logo is not None}
     latest, metrics = LatestIndex(crawls, clock, cache_bytes), Metrics()
+    if opens:
+        latest.get()
     guard(app, metrics, rate, clock, hosts)
     speak(app)
     if logo:

@@ -4,7 +4,7 @@ A word in such a script is several pairs, which overlap. If each had the weight 
 short ones, and all of them the names and numbers in other scripts beside them. So n pairs weigh as the square root of n
 words. A run may be a whole sentence, which has several words: a pair weighs LEAST at least. In Japanese, the script
 mostly changes where a word or its ending begins, so what is between two changes counts for itself, and pairs across one
-have the weight ACROSS. How the numbers were chosen is in docs/measurements/search.md.
+have the weight ACROSS. How the numbers were chosen is in docs/decisions/weights.md.
 """
 
 import re

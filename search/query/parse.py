@@ -45,6 +45,7 @@ MAX_PHRASE = 64
 
 
 EMPTY = "the query is empty: give words, or a filter such as lang:en"
+_NOTHING = "the query searches for nothing: give a word, or a filter such as lang:en"
 
 _MAX_WHOLE = 8  # a longer token, such as a path, is a phrase only in quotes
 _WHOLE_NEARNESS, _NO_NEARNESS = 3, 6  # words of a query up to which, and from which
@@ -98,8 +99,15 @@ def parse(
         _VIETNAMESE_EXACT if has_tones else near,
         tuple(dict.fromkeys(names_within(parser.in_order))),
         parser.excludes,
-        tuple(dict.fromkeys(parser.notes)) if text.strip() else (EMPTY,),
+        _notes(parser.notes, text, condition),
     )
+
+
+def _notes(notes: list[str], text: str, condition: Condition) -> tuple[str, ...]:
+    """What is said of a query, also of one of exclusions or signs only."""
+    if not text.strip():
+        return (EMPTY,)
+    return tuple(dict.fromkeys(notes)) or ((_NOTHING,) if condition == AnyOf(()) else ())
 
 
 _DATES = "a date is a year, a month or a day, such as 2024, 2024-05 or 2024-05-31"

@@ -46,6 +46,7 @@ def bodies(site: dict[str, Page]) -> set[bytes]:
     return {page.body for page in site.values() if isinstance(page, Answer)}
 
 
+@pytest.mark.slow("whole crawls")
 def test_every_page_of_a_site_is_fetched(crawled: Crawled) -> None:
     """Links to other hosts in bodies have ports, so contents are counted by digest."""
     names = crawled.sites.keys() - {"part.test", "www.part.test"}
@@ -76,6 +77,7 @@ def test_no_rule_leads_to_another_host(crawled: Crawled) -> None:
     }
 
 
+@pytest.mark.slow("whole crawls")
 @pytest.mark.parametrize("names", [["index.test"], ["noise.test"], ["twice.test", "www.twice.test"]], ids=str)
 def test_pages_with_two_urls_are_mostly_fetched_once(saved: Crawled, names: list[str]) -> None:
     digests = {row["digest"] for name in names for row in saved.documents[name]}

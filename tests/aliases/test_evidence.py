@@ -1,9 +1,8 @@
 """Evidence for and against rules of aliases, and what becomes of a rule."""
 
-import pytest
-
 from beamtrawl.transforms.aliases.evidence import Member, Pair, choose, weigh, with_pairs
 from beamtrawl.transforms.aliases.rules import Rule
+from tests.support.tables import each_row
 
 # Stated here and not imported: a changed limit fails a test.
 ENOUGH = 5
@@ -57,7 +56,7 @@ CLASSES = {
 }
 
 
-@pytest.mark.parametrize(("members", "expected"), CLASSES.values(), ids=CLASSES)
+@each_row(CLASSES)
 def test_what_urls_say_about_a_rule(members, expected):
     assert weigh(members, ROUND, DOCS) == weigh(members[::-1], ROUND, DOCS) == expected
 
@@ -76,7 +75,7 @@ FIRST = {
 }
 
 
-@pytest.mark.parametrize(("agreeing", "differing", "enough", "state"), FIRST.values(), ids=FIRST)
+@each_row(FIRST)
 def test_the_state_of_a_rule(agreeing, differing, enough, state):
     row = with_pairs((WWW, DOCS), None, pairs(agreeing, differing), ROUND, enough)
     assert (row["state"], row["support"], row["contradictions"]) == (state, agreeing, differing)

@@ -58,6 +58,7 @@ def of_another_user(kind: str, has_neighbour: bool) -> dict[str, dict[str, Page]
     return {"b.test": users | victim(kind, "/~bob/")}
 
 
+@pytest.mark.slow("whole crawls")
 @pytest.mark.parametrize("kind", INVENTED)
 @pytest.mark.parametrize("sites", [on_another_host, of_another_user])
 def test_no_page_comes_later_for_what_a_neighbour_links(

@@ -14,6 +14,7 @@ from beamtrawl.transforms.aliases.exempt import Exempt
 from beamtrawl.transforms.aliases.rules import Kind, Rule, Rules, apply, explain_pair, undo
 from beamtrawl.transforms.aliases.scopes import Where, scope_of
 from beamtrawl.transforms.urls.canonical import canonicalize, dedup_form, user_folder
+from tests.support.tables import each_row
 
 A, B = "http://a.test", "http://b.test"
 
@@ -47,7 +48,7 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize(("one", "other", "expected"), PAIRS.values(), ids=PAIRS)
+@each_row(PAIRS)
 def test_the_only_difference_of_a_pair_is_its_rule(one: str, other: str, expected: tuple[str, ...] | None) -> None:
     rule = explain_pair(one, other)
     assert rule == explain_pair(other, one)
@@ -75,7 +76,7 @@ APPLIED = {
 }
 
 
-@pytest.mark.parametrize(("rule", "url", "after", "back"), APPLIED.values(), ids=APPLIED)
+@each_row(APPLIED)
 def test_what_a_rule_makes_of_a_url(rule: Rule, url: str, after: str, back: bool | None) -> None:
     assert apply(rule, url) == after
     assert undo(rule, after) == (url if back else None)
@@ -158,7 +159,7 @@ SCOPES_OF = {
 }
 
 
-@pytest.mark.parametrize(("url", "scope", "owner"), SCOPES_OF.values(), ids=SCOPES_OF)
+@each_row(SCOPES_OF)
 def test_where_a_rule_holds(url: str, scope: str, owner: str) -> None:
     assert (scope_of(url), user_folder(scope)) == (scope, owner)
 
@@ -177,7 +178,7 @@ HOLDS = {
 }
 
 
-@pytest.mark.parametrize(("used", "dropped", "scope", "holds"), HOLDS.values(), ids=HOLDS)
+@each_row(HOLDS)
 def test_a_rule_holds_in_scopes(used: list[str], dropped: list[str], scope: str, holds: bool) -> None:
     assert Where(frozenset(used), frozenset(dropped)).holds(scope) is holds
 

@@ -1,9 +1,8 @@
 """The sample of what alias rules hold back: how large it is, and that only the secret tells what is in it."""
 
-import pytest
-
 from beamtrawl.transforms.aliases.rules import Rule
 from beamtrawl.transforms.aliases.sample import Count, Found, Sample
+from tests.support.tables import each_row
 
 # Stated here and not imported: a changed limit fails a test.
 LEAST, FIRST, CROWD = 20, 3, 20
@@ -43,7 +42,7 @@ SAMPLES = {
 }
 
 
-@pytest.mark.parametrize(("some", "before", "taken"), SAMPLES.values(), ids=SAMPLES)
+@each_row(SAMPLES)
 def test_how_many_are_fetched(some, before, taken):
     sample = Sample(SECRET, before)
     assert len(sample.draw(some)) == sum(count.sampled for count in taken.values())

@@ -60,6 +60,7 @@ def assert_requested(crawled: Crawled, *of_rules: set[str]) -> None:
     assert {states(crawled.path)[url]["state"] for url in urls} == {"fetched"}
 
 
+@pytest.mark.slow("whole crawls")
 def test_commands_release_what_a_rule_holds_for_good(crawled: Crawled) -> None:
     """One of them is named by status; a pattern of either name releases what a rule between two names holds."""
     held, others = aliases(crawled, "noise.test"), aliases(crawled, *NAMES)
@@ -98,6 +99,7 @@ def test_an_alias_that_is_added_as_a_seed_is_requested(crawled: Crawled) -> None
     assert states(crawled.path)[url]["state"] == "fetched"
 
 
+@pytest.mark.slow("whole crawls")
 def test_what_a_blocked_host_stood_for_is_requested(crawled: Crawled) -> None:
     held = aliases(crawled, *NAMES)
     (stands,) = set(NAMES) - {name for name in NAMES if aliases(crawled, name)}

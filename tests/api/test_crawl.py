@@ -197,6 +197,7 @@ def test_an_exception_of_progress_stops_the_crawl_and_what_was_fetched_is_kept(t
         assert sorted(request.path for request in web.requests) == ["/", "/a", "/robots.txt"]
 
 
+@pytest.mark.slow("whole crawls")
 def test_ctrl_c_ends_it_politely(tmp_path: Path) -> None:
     program = (
         "import sys, beamtrawl\n"

@@ -41,11 +41,13 @@ def test_a_name_that_needs_nothing_imports_nothing() -> None:
     assert run("from beamtrawl import BeamtrawlError, SettingsError, Outcome, PluginError")[1] == set()
 
 
+@pytest.mark.slow("processes")
 def test_reading_does_not_import_beam(finished: beamtrawl.Report) -> None:
     program = "import beamtrawl\nc = beamtrawl.open(sys.argv[1]); len(c.urls); c.search('nets'); c.sql('SELECT 1')"
     assert "apache_beam" not in run(program + "; c.status()", finished.directory)[1]
 
 
+@pytest.mark.slow("whole crawls")
 def test_the_import_and_a_crawl_log_nothing_and_leave_logging_alone(finished: beamtrawl.Report) -> None:
     program = (
         "import logging, sys, beamtrawl\n"
@@ -59,6 +61,7 @@ def test_the_import_and_a_crawl_log_nothing_and_leave_logging_alone(finished: be
     assert (ran.stderr, ran.stdout, ran.returncode) == ("", "", 0)
 
 
+@pytest.mark.slow("whole crawls")
 def test_slow_queries_draw_no_progress_on_the_output(finished: beamtrawl.Report) -> None:
     """As DuckDB does after two seconds where Python seems interactive to it: in notebooks and `python -c`."""
     query = "SELECT current_setting('enable_progress_bar')"

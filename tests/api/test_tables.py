@@ -225,6 +225,7 @@ def test_a_crawl_without_an_index(planned: Path) -> None:
         beamtrawl.open(planned).search("fish")
 
 
+@pytest.mark.slow("object stores")
 def test_tables_of_an_object_store(finished: beamtrawl.Report, tmp_path: Path) -> None:
     local = beamtrawl.open(shutil.copytree(finished.directory, tmp_path / "copy"))
     crawl = beamtrawl.open(stores.url(tmp_path / "copy"))

@@ -104,6 +104,7 @@ def started(*words: object) -> "subprocess.Popen[bytes]":
     return subprocess.Popen([*PROGRAM, "mcp", *map(str, words)], **pipes)
 
 
+@pytest.mark.slow("processes")
 def test_a_thousand_malformed_messages_do_not_end_it_and_the_end_of_input_does(crawled: Crawled) -> None:
     valid = [json.dumps(message).encode() for message in (INITIALIZE, INITIALIZED, LAST)]
     with started(crawled.folder) as process:
@@ -118,6 +119,7 @@ def test_a_thousand_malformed_messages_do_not_end_it_and_the_end_of_input_does(c
     assert b"Traceback" not in err
 
 
+@pytest.mark.slow("processes")
 def test_input_that_ends_in_the_middle_of_a_message(crawled: Crawled) -> None:
     with started(crawled.folder) as process:
         spoken(process, [json.dumps(INITIALIZE).encode()], "first")
@@ -125,6 +127,7 @@ def test_input_that_ends_in_the_middle_of_a_message(crawled: Crawled) -> None:
     assert (process.returncode, err) == (0, b"")
 
 
+@pytest.mark.slow("processes")
 def test_an_interrupt_ends_it_without_a_traceback(crawled: Crawled) -> None:
     with started(crawled.folder) as process:
         assert process.stdin and process.stdout and process.stderr
@@ -205,6 +208,7 @@ def test_a_directory_without_a_crawl(tmp_path: Path) -> None:
     assert failure("mcp", tmp_path)[1].startswith(f"{tmp_path} holds no crawl")
 
 
+@pytest.mark.slow("processes")
 def test_it_imports_no_beam_and_the_tools_no_sdk() -> None:
     modules = ["sys", "beamtrawl.runners.mcp.tools", "beamtrawl.runners.mcp.transports"]
     program = "".join(f"import {module}; print(*sys.modules)\n" for module in modules)

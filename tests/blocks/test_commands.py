@@ -66,6 +66,7 @@ def test_a_blocked_url_waits_and_is_fetched_when_it_is_unblocked(crawl: Path, we
     assert hits(crawl) == {"Home", "Secret", "Other", "New"}
 
 
+@pytest.mark.slow("whole crawls")
 def test_searches_find_no_blocked_page_at_once(crawl: Path, web: Web) -> None:
     assert beamtrawl("crawl", crawl, *LOOPBACK).code == 0
     now = [0.0]

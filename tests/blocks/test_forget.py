@@ -86,6 +86,7 @@ def test_no_byte_of_the_pages_is_left_and_other_rows_are_as_before(crawl: tuple[
     assert hits(path) == {"Home", f"{SECRET} one", f"{SECRET} two"}
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_part_of_a_host(crawl: tuple[Path, Web]) -> None:
     path, web = crawl
     assert beamtrawl("block", path, f"{web.authority('b.test')}/two", "--forget").code == 0
@@ -95,6 +96,7 @@ def test_a_part_of_a_host(crawl: tuple[Path, Web]) -> None:
     assert files_with(path, f"A {SECRET}")
 
 
+@pytest.mark.slow("whole crawls")
 def test_the_next_call_removes_what_a_killed_one_and_failed_attempts_have_left(
     crawl: tuple[Path, Web], tmp_path: Path
 ) -> None:

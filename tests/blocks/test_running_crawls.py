@@ -46,6 +46,7 @@ def test_no_request_starts_a_second_after_a_block(tmp_path: Path) -> None:
         seeds = tmp_path / "seeds.txt"
         seeds.write_text("\n".join(web.url(host, f"/{n}") for host in sites() for n in range(PAGES)))
         flags = ["--delay", "0.2", "--workers", "2", "--allow-address", "127.0.0.0/8", "--seeds", str(seeds)]
+        flags += ["--", "--direct_num_workers=2"]  # also for small steps
 
         def start() -> subprocess.Popen:
             command = [*PROGRAM, "crawl", str(directory), *flags]

@@ -1,5 +1,7 @@
 """Alarms by thresholds, the exit code of `status --check`, and the metrics file."""
 
+import dataclasses
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -171,6 +173,34 @@ def test_links_to_over_long_urls() -> None:
     text = "a.test: 3 links to over-long URLs, such as http://a.test/x…"
     assert alarms.too_long_alarms(rows, LIMITS) == [Alarm("too_long", text)]
     assert alarms.too_long_alarms(rows, Alarms(too_long_urls=4)) == []
+
+
+BAD_HOST = {"host": "a.test", "failures_in_row": 9, "not_before": NOW, "held_by": "robots"}
+BAD_HOST |= {"requests": 100, "failures": 60, "refusals": 9, "answers": 9, "fetched": 0}
+LONG = {"host": "a.test", "reason": "too_long", "count": 9, "samples": ["http://a.test/x"]}
+FALL = [fetched(1000, 100), fetched(1000, 250)]
+
+# setting, a value with which the alarm goes, and one with which it stays: what may raise it
+THRESHOLDS: dict[str, tuple[float, float, Callable[[Alarms], list[Alarm]]]] = {
+    "outcome_share": (0.7, 0.6, lambda limits: alarms.outcome_alarms({"gone": 7, "fetched": 3}, limits)),
+    "host_failures": (10, 9, lambda limits: alarms.failing_hosts([BAD_HOST], limits)),
+    "host_requests": (101, 100, lambda limits: alarms.erring_hosts([BAD_HOST], limits)),
+    "host_error_share": (0.6, 0.59, lambda limits: alarms.erring_hosts([BAD_HOST], limits)),
+    "host_refusals": (10, 9, lambda limits: alarms.refusing_hosts([BAD_HOST], [], limits)),
+    "robots_share": (1.0, 0.9, lambda limits: alarms.robots_alarms([BAD_HOST], limits)),
+    "rate_pages": (1001, 1000, lambda limits: alarms.rate_alarms(FALL, limits)),
+    "rate_share": (0.4, 0.41, lambda limits: alarms.rate_alarms(FALL, limits)),
+    "too_long_urls": (10, 9, lambda limits: alarms.too_long_alarms([LONG], limits)),
+    "disk_share": (0.04, 0.041, lambda limits: alarms.disk_alarms(4, 100, limits)),
+}
+
+
+@pytest.mark.parametrize("name", THRESHOLDS)
+def test_each_threshold_is_that_of_the_settings(name: str) -> None:
+    without, with_alarm, raised = THRESHOLDS[name]
+    assert THRESHOLDS.keys() == {field.name for field in dataclasses.fields(Alarms)}
+    assert raised(dataclasses.replace(LIMITS, **{name: without})) == []
+    assert len(raised(dataclasses.replace(LIMITS, **{name: with_alarm}))) == 1
 
 
 def test_a_check_for_cron_and_its_metrics(tmp_path: Path) -> None:

@@ -1,5 +1,9 @@
 """Bad input gets one clear line that names it, the exit code of docs/running.md, and changes nothing."""
 
+import json
+import os
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -31,7 +35,7 @@ BAD: list[tuple[list[str], int, str]] = [
     (["crawl", "MINE", *SEED], 2, "is not empty and holds no crawl"),
     (["crawl", "DIR", "--sample", "5", "--rounds", "2"], 2, "exclude each other"),
     (["crawl", "NEW", *SEED, "--sample", "5"], 2, "nothing to sample"),
-    (["crawl", "FILE", *SEED, *LOOPBACK], 1, "FILE"),
+    *((["crawl", path, *SEED, *LOOPBACK], 2, f"{path} is no directory") for path in ("FILE", "LOOP", "LOST", "PIPE")),
     (["import", "warc", "MINE", "FILE"], 2, "is not empty and holds no crawl"),
     (["import", "warc", "DIR", "MISSING"], 2, "MISSING"),
     (["import", "DIR"], 2, "DIR"),
@@ -72,7 +76,60 @@ BAD: list[tuple[list[str], int, str]] = [
     (["resume", "DIR"], 2, "resume"),
     (["init", "DIR"], 2, "init"),
     (["list"], 2, "list"),
+    *((["crawl", "NEW", "--seed", seed], 2, repr(seed)) for seed in (
+        "//a.test/", "http://a.test:99999/", "http://a b.test/", "http://[::1", "mailto:a@b.test", "http://a..test/",
+        "file:///etc/passwd",
+    )),
+    *((["crawl", "NEW", "--seeds", path], 2, path) for path in ("PICTURE", "MINE", "LOOP", "LOST", "NEW/x")),
+    (["crawl", "NEW", "--seeds", "BLANK"], 2, "none of the seeds"),
+    *(([*NEW, flag, value], 2, names) for flag, value, names in (
+        ("--include", "", "scope.include"), ("--exclude", "", "scope.exclude"), ("--sample", "0", "--sample 0"),
+        ("--robot", "a b", "robot.name"), ("--robot", "é", "robot.name"), ("--contact", "nobody", "robot.contact"),
+        ("--info-url", "ftp://x", "robot.info_url"), ("--log", "MINE", "--log"), ("--log", "NO/log", "--log"),
+        ("--workers", "0", "workers = 0"), ("--round-time", "0", "limits.round_time"), ("--delay", "1e400", "1e400"),
+        ("--depth", "99999999999999999999", "scope.depth"), ("--allow-address", "::1/200", "::1/200"),
+        ("--set", "fetch.allow_addresses=1", "fetch.allow_addresses"), ("--runner", "dataflow", "--region"),
+    )),
+    ([*NEW, "--", "--nonsense=1"], 2, "--nonsense=1"),
+    *((["status", path], 1, f"{path} holds no crawl") for path in ("FILE", "LOOP", "LOST", "PIPE")),
+    (["status", "nonsense://x/y"], 1, "nonsense://"),
+    *(([command, "TOML"], 2, "crawl.toml") for command in ("status", "rank", "compact")),
+    *(([*command, "CUT", *rest], 1, "cannot be used") for command, rest in (
+        (["search"], ["fish"]), (["sql"], ["SELECT 1"]), (["clean"], []), (["block"], ["a.test"]), (["rank"], []),
+    )),
+    (["status", "NEWER"], 1, "update Beamtrawl"),
+    (["status", "DIR", "--metrics", "PIPE"], 2, "PIPE"),
+    *((["report", "DIR", "-o", path], 2, path) for path in ("PIPE", "NO/report.html", "DIR/crawl.toml")),
+    (["changes", "DIR", "--since", "0", "--atom", "PIPE"], 2, "PIPE"),
+    *((["changes", "DIR", "--since", since], 2, since) for since in ("-1", "1.5", "2020-02-30", "2026-01-01T25:00")),
+    (["search", "DIR", "fish", "--timeout", "0"], 2, "--timeout"),
+    (["search", "DIR", "fish", "--limit", "0"], 2, "--limit 0"),
+    (["search", "DIR", "fish", "--as-of", "0"], 2, "'0'"),
+    (["sql", "DIR", "SELECT 1; SELECT 2"], 1, "2 statements"),
+    (["sql", "DIR", "SELECT * FROM read_csv('/etc/passwd')"], 1, "/etc/passwd"),
+    *((["sql", "DIR", text], 1, text.split()[0]) for text in ("DROP TABLE urls", "COPY urls TO 'x'", "SET x = 1")),
+    (["sql", "DIR", "-f", "PICTURE"], 2, "PICTURE"),
+    (["explain", "DIR", ""], 1, "''"),
+    (["check", "url", ""], 2, "''"),
+    (["check", "page", "MINE"], 2, "MINE"),
+    (["check", "page", "PICTURE"], 1, "PICTURE"),
+    (["release", "DIR", "a.test"], 2, "'a.test': must be"),
+    (["block", "DIR", "a\0.test"], 1, "is no pattern"),
+    (["serve", "DIR", "--host", "999.1.1.1", "--port", "0"], 1, "choose another --host"),
+    (["serve", "DIR", "--query-log", "MINE"], 2, "--query-log"),
+    (["import", "warc", "NEW", "LOOP"], 2, "LOOP"),
+    (["import", "warc", "NEW", "MINE"], 2, "MINE is a folder"),
+    (["import", "warc", "FILE", "FILE"], 2, "FILE is an archive, and the crawl directory comes first"),
+    *((["export", name, "DIR", "PIPE"], code, "PIPE") for name, code in (("cdxj", 2), ("ciff", 2), ("corpus", 1))),
+    (["export", "chunks", "DIR", "OUT.jsonl", "--since", "99"], 2, "--since 99"),
+    (["export", "urls", "DIR", "OUT.xlsx"], 2, "OUT.xlsx"),
 ]  # fmt: skip
+
+
+_PLACES = (
+    *("NEW", "EMPTY", "MINE", "MISSING", "OUT", "FILE", "BLANK", "PICTURE", "LOOP", "LOST", "PIPE", "NO"),
+    *("TOML", "CUT", "NEWER"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -87,16 +144,28 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def names(crawled: Path, tmp_path: Path) -> dict[str, Path]:
     """Places that words of a command line name."""
-    found = {name: tmp_path / name for name in ("NEW", "EMPTY", "MINE", "MISSING", "OUT", "FILE")}
+    found = {name: tmp_path / name for name in _PLACES}
     found["EMPTY"].mkdir()
     found["MINE"].mkdir()
     (found["MINE"] / "thesis.odt").write_text("of somebody")
     found["FILE"].write_text("a text")
+    found["BLANK"].write_text("\n")
+    found["PICTURE"].write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)))
+    found["LOOP"].symlink_to(found["LOOP"])
+    found["LOST"].symlink_to(tmp_path / "nowhere")
+    os.mkfifo(found["PIPE"])
+    for name in ("TOML", "CUT", "NEWER"):
+        shutil.copytree(crawled, found[name])
+    (found["TOML"] / "crawl.toml").write_text("[scope\n")
+    last = max((found["CUT"] / "manifests").iterdir()).name
+    (found["CUT"] / "manifests" / last).write_text("{")
+    newer = json.loads((crawled / "manifests" / last).read_text()) | {"schema_version": 99}
+    (found["NEWER"] / "manifests" / last).write_text(json.dumps(newer))
     return found | {"DIR": crawled}
 
 
 def test_there_are_enough() -> None:
-    assert len(BAD) >= 60
+    assert len(BAD) >= 150
 
 
 @pytest.mark.parametrize(("words", "code", "names_it"), BAD, ids=[" ".join(words) for words, _, _ in BAD])
@@ -104,10 +173,10 @@ def test_bad_input_gets_one_line_and_its_exit_code(
     words: list[str], code: int, names_it: str, names: dict[str, Path], crawled: Path, tmp_path: Path
 ) -> None:
     before = contents(tmp_path), contents(crawled)
-    stem = {word: word.partition(".")[0] for word in words}
+    stem = {word: re.split("[./]", word)[0] for word in words}
     written = [word.replace(stem[word], str(names[stem[word]]), 1) if stem[word] in names else word for word in words]
     found, line = failure(*written)
     assert found == code, line
-    assert names_it in line.replace(str(crawled), "DIR")
+    assert names_it in line.replace(str(crawled), "DIR").replace(f"{tmp_path}/", "")
     assert "Traceback" not in line and "Error(" not in line
     assert (contents(tmp_path), contents(crawled)) == before

@@ -52,6 +52,7 @@ def planned(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow("whole crawls")
 def test_seeds_that_are_added_meanwhile_stay(planned: Path, tmp_path: Path) -> None:
     """A cleaning at any operation of `seeds add` spares its files, and removes the others."""
     at, has_called = 0, True
@@ -92,7 +93,7 @@ class Successor:
         if lock.exists():
             lock.write_text(json.dumps(json.loads(lock.read_text()) | {"beat": 0}))
         crawl = CrawlDir(str(self._path))
-        self._lock = Lock(crawl)
+        self._lock = Lock(crawl, stale=0.1)
         self._claimed = self._lock.__enter__()
         writer = TableWriter(crawl.root, "urls", 0)
         writer.write_rows([{"url": "http://b.test/", "url_key": bytes(16), "round": 0}])
@@ -105,6 +106,7 @@ class Successor:
         self._lock.__exit__(None, None, None)
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_cleaning_that_was_paused_removes_nothing_of_its_successor(planned: Path, tmp_path: Path) -> None:
     """It is paused at any operation, also between the check of its lock and the removal."""
     at, has_called, ends = 0, True, Counter[str]()

@@ -136,6 +136,7 @@ def test_why_robots_txt_allows_a_url(crawled: Crawled, path: str, said: str) -> 
     assert [line.endswith(said) for line in lines if line.startswith("robots.txt")] == [True]
 
 
+@pytest.mark.slow("whole crawls")
 def test_what_waits_behind_a_limit_or_a_later_rule_says_so(tmp_path: Path) -> None:
     with Web({"host.test": SITE}) as web:
         crawl(tmp_path, [web.url("host.test")], limits__max_pages=1)

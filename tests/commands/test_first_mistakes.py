@@ -253,3 +253,16 @@ def test_examples_in_docstrings() -> None:
     assert (
         find.later_than(find.Since(None, datetime(2026, 1, 1, tzinfo=UTC)), 3, datetime(2026, 1, 2, tzinfo=UTC)) is None
     )
+
+
+def test_a_host_whose_credentials_were_never_sent_is_named(tmp_path: Path) -> None:
+    """As one with a port that the line does not have; what is sent is not repeated."""
+    with Web({"a.test": {"/": html("Quay")}}) as web:
+        words = ["--seed", web.url("a.test"), *LOOPBACK]
+        other, own = (
+            beamtrawl("crawl", tmp_path / name, *words, "--set", f'fetch.credentials=["{name} me:secret"]')
+            for name in ("a.test", web.authority("a.test"))
+        )
+    assert "this crawl has sent no request to a.test, to which credentials or headers are bound" in other.err
+    assert "secret" not in other.err
+    assert (other.code, own.code, "sent no request" in own.err) == (0, 0, False)

@@ -29,6 +29,7 @@ def test_it_is_read_from_the_file_or_the_environment_and_never_mixed(tmp_path: P
         with_identity(Settings(), home)
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_crawl_uses_it_says_so_and_writes_it(tmp_path: Path) -> None:
     path = tmp_path / "beamtrawl" / "robot.toml"
     path.parent.mkdir()

@@ -76,12 +76,14 @@ FEW = {"pandas", "pymongo", "boto3", "IPython", "apache_beam.io.gcp.bigquery", "
 """What Beam and Arrow import where it is installed, and the libraries of the other transport."""
 
 
+@pytest.mark.slow("processes")
 def test_a_crawl_imports_beam_without_what_its_pipelines_do_not_use(crawled: Path) -> None:
     (imported,) = modules(["crawl", crawled, "--rounds", 0])
     assert "apache_beam" in imported
     assert not imported & {*FEW, "beamtrawl.runners.engines.flink"}
 
 
+@pytest.mark.slow("processes")
 def test_with_plugins_of_others_or_another_runner_pandas_may_be_imported(tmp_path: Path) -> None:
     program = "import sys; from beamtrawl.runners.program.cli import keep_pandas_out as keep\n"
     program += "keep(sys.argv[1:]); print(not any(type(finder).__name__ == 'Absent' for finder in sys.meta_path))"
@@ -105,6 +107,7 @@ def test_modules_are_absent_in_the_block_only() -> None:
     assert importlib.util.find_spec("this")
 
 
+@pytest.mark.slow("processes")
 def test_the_reading_side_of_the_index_needs_no_beam() -> None:
     """As in a notebook or a server of one's own, without the program."""
     reading = [
@@ -121,6 +124,7 @@ def test_the_reading_side_of_the_index_needs_no_beam() -> None:
     assert ("flask" in imported, "flask" in with_gateway) == (False, True)
 
 
+@pytest.mark.slow("processes")
 def test_a_search_costs_little_more_than_the_start_of_its_libraries(crawled: Path) -> None:
     """Twice as much on a quiet machine; to load Beam costs three times as much as they do."""
     libraries = [PROGRAM[0], "-c", "import numpy, pyarrow.parquet, pyarrow.compute"]

@@ -1,6 +1,7 @@
 """One writer at a time: who owns a crawl directory, for how long, and what becomes of an owner's lock."""
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -37,6 +38,8 @@ OWNERS = {
     "quiet elsewhere, for just so long": ({"host": "other", "beat": NOW - STALE}, False, False),
     "quiet elsewhere, for too long": ({"host": "other", "beat": NOW - STALE - 1}, True, True),
     "quiet here: the number is another process's by now": ({"host": HERE, "beat": NOW - STALE - 1}, True, True),
+    "by a clock that is a little ahead": ({"host": "other", "beat": NOW + STALE}, False, False),
+    "by a clock that was days ahead": ({"host": "other", "beat": NOW + 40 * 86_400}, False, True),
     "without a heartbeat": ({"host": "other"}, True, True),
 }
 
@@ -93,14 +96,34 @@ ABANDONED = {
     "its process has ended": {"pid": NO_PROCESS},
     "its heart has stopped": {"beat": 0},
     "its heart has stopped elsewhere": {"beat": 0, "host": "elsewhere.test"},
+    "its heart has stopped elsewhere, by a clock that was ahead": {"beat": 4e9, "host": "elsewhere.test"},
 }
 
 
 @pytest.mark.parametrize("owner", ABANDONED.values(), ids=ABANDONED)
 def test_an_abandoned_lock_is_taken_over(tmp_path: Path, owner: dict[str, Any]) -> None:
     write(tmp_path, **owner)
-    with Lock(CrawlDir(str(tmp_path))):
+    with Lock(CrawlDir(str(tmp_path)), stale=0.1):
         assert json.loads((tmp_path / "lock.json").read_text())["pid"] == os.getpid()
+
+
+def test_an_owner_whose_clock_is_wrong_is_not_taken_over(tmp_path: Path) -> None:
+    """Its heartbeats are hours old or hours ahead, and come all the same."""
+    ended = threading.Event()
+
+    def work() -> None:
+        for number in itertools.count():
+            write(tmp_path, host="elsewhere.test", beat=number)
+            if ended.wait(0.01):
+                return
+
+    write(tmp_path, host="elsewhere.test", beat=0)
+    thread = threading.Thread(target=work)
+    thread.start()
+    with pytest.raises(LockedError, match="in use"), Lock(CrawlDir(str(tmp_path)), stale=100):
+        pytest.fail("two writers")
+    ended.set()
+    thread.join()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", "17", "null", '"x"'])
@@ -249,6 +272,7 @@ def committed(directory: Path) -> list[str]:
     return sorted(path.name.removeprefix("000000-rank-")[:-5] for path in (directory / "manifests").glob("*"))
 
 
+@pytest.mark.slow("processes")
 @pytest.mark.parametrize("owner", [None, {"beat": 0}, {"pid": NO_PROCESS}], ids=["free", "stale", "ended"])
 def test_of_two_that_take_a_lock_at_once_one_is_the_owner(
     tmp_path: Path, start: Callable[[str, float, float], Writer], owner: dict[str, Any] | None

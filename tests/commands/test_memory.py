@@ -49,6 +49,7 @@ def measured(call: str, **environment: str) -> tuple[int, str]:
     return int(kept), pool
 
 
+@pytest.mark.slow("processes")
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="mallopt is of glibc")
 def test_threads_share_what_was_freed() -> None:
     kept, pool = measured("share_memory()")
@@ -56,6 +57,7 @@ def test_threads_share_what_was_freed() -> None:
     assert measured("")[0] > 80  # glibc by itself
 
 
+@pytest.mark.slow("processes")
 def test_what_the_environment_configures_stays() -> None:
     pools = "mimalloc" if measured("")[1] != "system" else "system"
     assert measured("share_memory()", ARROW_DEFAULT_MEMORY_POOL=pools)[1] == pools

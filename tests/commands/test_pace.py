@@ -60,6 +60,7 @@ def test_the_longest_rest_counts(crawl_delay: float, elapsed_s: float, second: f
     assert clock.now == pytest.approx(second)
 
 
+@pytest.mark.slow("whole crawls")
 def test_requests_of_all_commands_keep_the_delay(tmp_path: Path) -> None:
     """By the log of the server, also after a crawl; commands that check do not wait for each other."""
     pages = {"/": html("Home", "text", ["/a", "/b", "/c"])} | {f"/{name}": html(name) for name in "abc"}

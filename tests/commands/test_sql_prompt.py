@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.runners.commands.sql import FIRST
+from beamtrawl.transforms.tables.schemas import TABLES
 from tests.support.command_line import PROGRAM
 from tests.support.committed import commit_rows
 
@@ -58,7 +60,9 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 
 
 def test_a_conversation(terminal: Terminal) -> None:
-    assert terminal.answer() == ["SQL of DuckDB, ended by ; (SHOW TABLES; names the tables, Ctrl-D ends)"]
+    first, head, _, *tables = terminal.answer()
+    assert (first[:14], head.split()) == ("SQL of DuckDB,", ["table", "a", "row", "for", "each", "columns"])
+    assert [line.split()[0] for line in tables] == [name for name, *_ in FIRST]
     title = ["title", "-------", "Harbour"]
     assert terminal.answer("SELECT title FROM documents;\n") == title
     assert terminal.answer(f"{RECALL}\n") == title  # lines can be recalled and edited
@@ -70,3 +74,10 @@ def test_a_conversation(terminal: Terminal) -> None:
     assert "DROP is refused" in refused
     assert terminal.answer(END) == []
     assert terminal.process.wait(PATIENCE_S) == 0
+
+
+def test_the_tables_to_begin_with_have_these_columns() -> None:
+    for name, row, columns in FIRST:
+        assert {*columns.split(", ")} <= {*TABLES[name].names}
+        listed = "`, `".join(columns.split(", "))
+        assert f"| [{name}](#{name}) | {row} | `{listed}` |" in Path("docs/tables.md").read_text()

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from beamtrawl.runners.program import cli
 from beamtrawl.runners.terminal import highlight
 from beamtrawl.runners.terminal.highlight import wrapped
@@ -62,6 +64,7 @@ def on_a_terminal(*words: object, **environment: str) -> str:
     return shown.decode().replace("\r\n", "\n")
 
 
+@pytest.mark.slow("processes")
 def test_a_search_on_a_terminal(tmp_path: Path) -> None:
     text = "The lighthouse stands on a rock in the sea, and its lamp is seen from ships that are far away."
     with Web({"host.test": {"/": html("Home", text)}}) as web:

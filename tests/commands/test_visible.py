@@ -245,11 +245,12 @@ ON_A_TERMINAL = ["search", "explain several", "sql", "sql --csv", "status", "see
 OTHERS = [pytest.param(name, marks=pytest.mark.slow("every command")) for name in COMMANDS if name not in ON_A_TERMINAL]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [*ON_A_TERMINAL, *OTHERS])
 def test_no_command_passes_on_to_a_pipe_what_a_terminal_acts_on(crawled: tuple[Path, str], name: str) -> None:
     assert_safe(in_this_process(*words_of(name, *crawled), code=FAIL.get(name, 0)))
 
 
+@pytest.mark.slow("processes")
 @pytest.mark.parametrize(("to_pipe", "to_terminal"), [("search", "no option"), ("sql error", "search")])
 def test_the_streams_of_the_program_are_such(crawled: tuple[Path, str], to_pipe: str, to_terminal: str) -> None:
     """The output of one of the commands, and the errors of the other."""

@@ -80,6 +80,7 @@ def test_what_is_excluded_waits_until_the_settings_allow_it(tmp_path: Path, web:
     assert set(Counter(requested(web)).values()) == {1}
 
 
+@pytest.mark.slow("whole crawls")
 def test_with_at_most_so_many_pages_a_round(tmp_path: Path, web: Web) -> None:
     """The first rows over all hosts are chosen in another way."""
     crawl(tmp_path, [web.url("a.test")], rounds=1)
@@ -90,6 +91,7 @@ def test_with_at_most_so_many_pages_a_round(tmp_path: Path, web: Web) -> None:
     assert {*PAGES, "/mapped", "/arrived"} < set(requested(web))
 
 
+@pytest.mark.slow("whole crawls")
 def test_pages_that_were_fetched_are_not_revisited_and_stay(tmp_path: Path, web: Web) -> None:
     crawl(tmp_path, [web.url("a.test")])
     documents, before = rows(tmp_path, "documents"), len(web.requests)
@@ -119,6 +121,7 @@ HARMLESS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow("whole crawls")
 @pytest.mark.parametrize("changes", HARMLESS.values(), ids=HARMLESS)
 def test_settings_that_exclude_nothing_change_nothing(tmp_path: Path, web: Web, changes: dict[str, Any]) -> None:
     """The seed and the sitemap are not included, and requested nevertheless; so is what has to be tried again."""
@@ -133,6 +136,7 @@ def test_settings_that_exclude_nothing_change_nothing(tmp_path: Path, web: Web, 
     assert counts.keys() == pages
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_user_is_told_that_urls_wait_because_the_settings_exclude_them(tmp_path: Path, web: Web) -> None:
     directory, url = tmp_path / "crawl", web.url("a.test", CALENDAR[0])
     assert beamtrawl("crawl", directory, "--seed", web.url("a.test"), "--rounds", 1, *LOOPBACK).code == 0

@@ -8,10 +8,11 @@ import pytest
 
 from beamtrawl.pipeline.compaction.compact_tables import LOGS, merge_tables
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
-from beamtrawl.transforms.directory.table_runs import all_runs, full_tier
+from beamtrawl.transforms.directory.table_runs import FAN_IN, SMALL_BYTES, all_runs, full_tier
 from beamtrawl.transforms.directory.verify import row_faults
 from beamtrawl.transforms.sql.queries import open_tables
 from beamtrawl.transforms.tables.layouts import LAYOUTS
+from beamtrawl.transforms.tables.table_files import TableFile
 from tests.support.crawls import InProcess, crawl, fetch
 from tests.support.web import Page, Web, html, redirect
 
@@ -47,6 +48,17 @@ def web() -> Any:
     }
     with Web({"a.test": site, "b.test": {"/": html("Other", f"other {TEXT}", links=["//a.test/3"])}}) as web:
         yield web
+
+
+def test_the_oldest_runs_of_the_lowest_full_tier_are_merged():
+    def run(number: int, size: int) -> tuple[TableFile, ...]:
+        return tuple(TableFile("urls", f"urls/{number}-{half}", 1, size // 2, {}) for half in "ab")
+
+    small, large = [run(n, 1000) for n in range(FAN_IN + 2)], [run(n, 3 * SMALL_BYTES) for n in range(90, 90 + FAN_IN)]
+    assert full_tier([*large, *small]) == small[:FAN_IN]
+    assert full_tier([*large, *small[3:]]) == large
+    assert full_tier([*large, *small[3:]], most_bytes=2 * SMALL_BYTES) == full_tier(small[3:]) == []
+    assert all_runs([*large, small[0]], most_bytes=2 * SMALL_BYTES) == all_runs([]) == []
 
 
 def test_a_crawl_goes_on_from_merged_tables_as_from_others(tmp_path, web):

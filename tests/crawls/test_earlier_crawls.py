@@ -32,7 +32,11 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("commit", COMMITS)
+OLDEST, *OTHERS, NEWEST = COMMITS
+SLOW = [pytest.param(commit, marks=pytest.mark.slow("whole crawls")) for commit in OTHERS]
+
+
+@pytest.mark.parametrize("commit", [OLDEST, *SLOW, NEWEST])
 def test_a_crawl_of_an_earlier_commit_is_read_continued_and_searched(stored: Path, commit: str) -> None:
     crawl, (version, fields) = stored / commit, COMMITS[commit]
     written = [json.loads(path.read_text()) for path in crawl.glob("manifests/*.json")]

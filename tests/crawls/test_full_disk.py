@@ -51,6 +51,7 @@ PAGES = {"/": html("Home", "Start.", ["/1", "/2"])} | {
 }
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_crawl_goes_on_after_room_was_made(tmp_path: Path) -> None:
     """Files may not grow beyond 60 kB at first, which is too little for the pages of round 2."""
     with Web({"a.test": PAGES}) as web:

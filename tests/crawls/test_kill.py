@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from tests.support.web import Web, html, plain
 pytestmark = pytest.mark.slow("kills")
 
 KILLS = 10
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def site(host: int, pages: int = 30) -> dict:
@@ -30,10 +32,10 @@ def site(host: int, pages: int = 30) -> dict:
 
 def start(directory: Path, web: Web, hosts: list[str], *more: str) -> subprocess.Popen:
     command = [*PROGRAM, "crawl", str(directory), "--delay", "0.02"]
-    command += ["--allow-address", "127.0.0.0/8", *more]
+    command += ["--allow-address", "127.0.0.0/8"]
     for host in hosts:
         command += ["--seed", web.url(host, "/1")]
-    return subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    return subprocess.Popen([*command, *more], stderr=subprocess.DEVNULL, start_new_session=True)
 
 
 def committed_visits(directory: Path) -> set[str]:
@@ -91,7 +93,9 @@ def test_kill_and_resume(tmp_path: Path, hosts: dict[str, dict]) -> None:
 def test_workers_end_with_their_driver(tmp_path: Path, hosts: dict[str, dict]) -> None:
     """Nobody goes on asking servers for a crawl whose driver was killed."""
     with Web(hosts) as web:
-        process = start(tmp_path / "crawl", web, list(hosts), "--workers", "2", "--delay", "0.3")
+        process = start(
+            tmp_path / "crawl", web, list(hosts), "--delay", "0.3", "--workers", "2", "--", "--direct_num_workers=2"
+        )
         while len(web.requests) < 16:
             assert process.poll() is None
             time.sleep(0.01)
@@ -129,3 +133,20 @@ def test_an_interrupt_ends_a_crawl_politely(
         asked = [(r.host, r.path) for r in web.requests if r.path != "/robots.txt"]
         assert len(asked) == len(set(asked))
         assert len(rows(tmp_path / "crawl", "documents")) == 4 * 29
+
+
+COMMANDS = {
+    "on a disk": ["--commands", "crawl", "again", "warc", "links", "import"],
+    "on S3, which fails often": ["--store", "S3", "--fail", "0.05", "--commands", "crawl"],
+    "on Google Cloud Storage, which fails often": ["--store", "GCS", "--fail", "0.05", "--commands", "crawl"],
+    "while another takes over": ["--stop", "70", "--commands", "crawl"],
+}
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_commands_that_were_killed_have_done_what_others_have(words: list[str]) -> None:
+    """Tables, exports and checks, with two workers; the benchmark draws more instants and larger webs."""
+    pytest.importorskip("moto")
+    command = [sys.executable, str(ROOT / "benchmarks" / "killed.py"), "--hosts", "2", "--pages", "6", "--kills", "1"]
+    ran = subprocess.run([*command, *words], cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -104,6 +104,7 @@ def faults_of(path: Path) -> list[str]:
     return [str(fault) for fault in file_faults(directory, promised_files(directory.manifests()))]
 
 
+@pytest.mark.slow("whole crawls")
 @pytest.mark.parametrize("names", TOGETHER, ids=lambda names: names[0])
 def test_no_merge_writes_a_damaged_file_anew(copy: Path, names: list[str]) -> None:
     paths = {name: file_of(copy, name).path for name in names}
@@ -190,6 +191,7 @@ def test_damage_of_all_kinds_to_an_index_is_told_and_not_merged(copy: Path, kind
     assert_told(faults_of(copy), damaged)
 
 
+@pytest.mark.slow("whole crawls")
 def test_many_rounds_merge_tables_but_for_a_damaged_file(tmp_path: Path) -> None:
     path, observer = tmp_path / "crawl", Silent()
     site = {f"/{n}": html(f"Page {n}", f"The text of page {n}.", [f"/{n + 1}"]) for n in range(20)}
@@ -231,6 +233,7 @@ FAILING = {
 """Of these commands, those that read a file of a table and say that it is damaged."""
 
 
+@pytest.mark.slow("whole crawls")
 @pytest.mark.parametrize("name", ["visits", "documents", "links", "urls", "docstore", "postings"])
 def test_no_command_hides_damage(copy: Path, tmp_path: Path, name: str) -> None:
     file, failing = file_of(copy, name), set[str]()

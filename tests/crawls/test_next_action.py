@@ -3,8 +3,11 @@
 from datetime import UTC, datetime, timedelta
 
 from beamtrawl.pipeline.control import End
-from beamtrawl.pipeline.next_action import LONGEST_WAIT, Fetch, Outlook, Run, Wait, decide, limit_reached
+from beamtrawl.pipeline.next_action import LONGEST_WAIT, Fetch, Outlook, Run, Wait, decide, limit_reached, pages_left
+from beamtrawl.transforms.directory.manifests import Manifest
 from beamtrawl.transforms.frontier.selection import NextRound
+from beamtrawl.transforms.outcomes import IMPORTED
+from beamtrawl.transforms.settings import Limits
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 SOON, LATER = NOW + LONGEST_WAIT, NOW + LONGEST_WAIT + timedelta(microseconds=1)
@@ -59,6 +62,13 @@ ROUNDS = {
     "a robots.txt": ({"visits_rows": 3, "deferred": 3, "robots_rows": 1}, False, 0),
     "a block": ({"visits_rows": 3, "deferred": 3}, True, 0),
 }
+
+
+def test_visits_of_this_crawl_count_as_pages_and_imported_ones_do_not() -> None:
+    steps = [("fetch", {"fetched": 2, "gone": 1, "deferred": 5}), ("update", {"fetched": 9})]
+    steps.append(("fetch", {"fetched": 9, IMPORTED: 9}))
+    manifests = [Manifest(kind, 1, "", (), counters, (), "", "") for kind, counters in steps]
+    assert [pages_left(Limits(max_pages=most), manifests) for most in (10, 3, 1, 0)] == [7, 0, 0, None]
 
 
 def test_limits_end_a_run_whatever_waits() -> None:

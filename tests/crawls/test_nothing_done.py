@@ -115,3 +115,15 @@ def test_the_old_name_of_a_limit_is_read_with_a_hint(tmp_path: Path) -> None:
         ran = beamtrawl("crawl", tmp_path, *LOOPBACK, "--seed", web.url("a.test"), "--rounds", 2)
         assert len([r for r in web.requests if r.path != "/robots.txt"]) == 3
     assert "limits.max_pages_per_host is called limits.max_pages_per_host_per_round now" in ran.err
+
+
+def test_links_beyond_the_depth_are_told_at_the_end(tmp_path: Path) -> None:
+    with Web({"a.test": {"/": html("Home", links=["/1"]), "/1": html("1", links=["/2"]), "/2": html("2")}}) as web:
+        ends = {}
+        for depth in (1, 2):
+            ran = beamtrawl("crawl", tmp_path / f"{depth}", *LOOPBACK, "--seed", web.url("a.test"), "--depth", depth)
+            ends[depth] = ran.err.splitlines()[-1]
+    assert ends == {
+        1: "the frontier is empty; links beyond a depth of 1 were not followed (--depth)",
+        2: "the frontier is empty",
+    }

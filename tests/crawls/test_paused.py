@@ -58,7 +58,7 @@ def folding(claimed: CrawlDir) -> None:
 
 
 def owned(path: Path, run: Callable[[CrawlDir], None]) -> None:
-    with Lock(CrawlDir(str(path))) as claimed:
+    with Lock(CrawlDir(str(path)), stale=1.0) as claimed:
         run(claimed)
 
 

@@ -34,6 +34,7 @@ def test_a_seed_that_was_refused_is_fetched_once_the_settings_allow_it(tmp_path:
         assert found(tmp_path) == {"/"}
 
 
+@pytest.mark.slow("whole crawls")
 def test_pages_whose_host_is_refused_stay_in_the_index_and_are_visited_later(tmp_path: Path) -> None:
     site = {"/": html("Home", "a lamp", ["/a"]), "/a": html("A", "a lamp, too")}
     with Web({"a.test": site}) as web:

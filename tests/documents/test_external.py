@@ -1,11 +1,11 @@
 """Which links lead to external targets, and which of these a round adds."""
 
 import itertools
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +21,7 @@ from beamtrawl.transforms.tables.schemas import VISITS
 from beamtrawl.transforms.tables.table_files import TableWriter
 from beamtrawl.transforms.urls.canonical import url_key
 from beamtrawl.transforms.urls.filters import UrlFilter
+from tests.support.tables import each_row
 
 A, B = "http://a.test", "http://b.test"
 SCOPE = Scope(check_external=True, depth=2, include=["/page"], exclude=["/private"], deny_hosts=["denied.test"])
@@ -60,7 +61,7 @@ TARGETS = {
 }
 
 
-@pytest.mark.parametrize(("row", "url"), TARGETS.values(), ids=TARGETS)
+@each_row(TARGETS)
 def test_what_a_page_links_on_other_hosts(row: dict[str, Any], url: str | None) -> None:
     assert [target["url"] for target in found(row)] == ([url] if url else [])
 
@@ -137,3 +138,13 @@ def test_a_visit_to_one_is_no_evidence_and_no_file_of_its_host(tmp_path: Any) ->
     file = writer.close()
     assert file
     assert [row["url"] for row in visits_without_page(file.path, str(tmp_path), ["url"])] == ["probe"]
+
+
+def test_the_room_is_what_earlier_rounds_have_left(tmp_path: Path) -> None:
+    writer = TableWriter(str(tmp_path), "external", 1)
+    writer.write_rows([{"url_key": url_key(f"{B}/{number}"), "round": 1} for number in range(2)])
+    file = writer.close()
+    assert file is not None
+    known = [Known.read(str(tmp_path), [file.path], most) for most in (1, 2, 5)]
+    assert [one.room for one in known] == [0, 0, 3]
+    assert {one.keys for one in known} == {frozenset(url_key(f"{B}/{number}") for number in range(2))}

@@ -6,17 +6,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.batches.batch_schemas import NOT_FOLLOWED, PAGES
-from beamtrawl.transforms.documents.finish_pages import FinishFn, candidates_of, flatten_links, index_shard
+from beamtrawl.transforms.documents.finish_pages import (
+    FinishFn,
+    candidates_of,
+    flatten_links,
+    index_shard,
+    removals_of_pages,
+)
 from beamtrawl.transforms.documents.rejections import add_rejections, rejections_of
 from beamtrawl.transforms.frontier.link_targets import merge_candidates
 from beamtrawl.transforms.tables.schemas import DOCUMENTS
 from beamtrawl.transforms.tables.table_files import conform
 from beamtrawl.transforms.urls.canonical import url_key
+from tests.support.tables import each_row
 
 # Stated here and not imported: a changed limit fails a test.
 DAMPING = 0.85
 
 HOME = "http://a.test/"
+KEY = url_key(HOME)
 
 
 def link(url, depth=1, *, kind="a", redirects=0, rejected=None, anchor=""):
@@ -65,6 +73,10 @@ SCORES = {
         [page(HOME, [link("http://a.test/x")]), page("http://a.test/b", [link("http://a.test/x")], score=2.0)],
         {"x": 3 * DAMPING},
     ),
+    "a duplicate passes none, and its links are followed": (
+        [page(HOME, [link("http://a.test/x")]) | {"duplicate_of": url_key("http://a.test/b")}],
+        {"x": 0.0},
+    ),
     "a redirect passes all": (
         [page(HOME, [link("http://b.test/", 0, kind="redirect", redirects=1)], score=2.0)],
         {"http://b.test/": 2.0},
@@ -76,7 +88,7 @@ SCORES = {
 }
 
 
-@pytest.mark.parametrize(("pages", "scores"), SCORES.values(), ids=SCORES)
+@each_row(SCORES)
 def test_a_page_passes_its_score_on(pages, scores):
     found = {row["url"].removeprefix(HOME): row["score"] for row in candidates(*pages)}
     assert found == pytest.approx(scores)
@@ -137,6 +149,24 @@ def test_a_redirect_that_only_other_sites_link_passes_that_on():
 
 def rejections(*links):
     return dict(rejections_of(flatten_links(table(page(HOME, links)))))
+
+
+# what is known of a document: why it is not indexed, the first that applies; "replaced": it is
+REASONS = {
+    "nothing": ({}, "replaced"),
+    "a duplicate": ({"duplicate_of": KEY, "noindex": True}, "duplicate"),
+    "an error page": ({"quality_reasons": ["soft_404"], "noindex": True}, "soft_404"),
+    "spam": ({"quality_reasons": ["stuffing"]}, "replaced"),
+    "noindex": ({"noindex": True, "search": False}, "denied_meta"),
+    "reserved from search": ({"search": False}, "denied_search"),
+    "allowed to be searched": ({"search": True}, "replaced"),
+}
+
+
+@each_row(REASONS)
+def test_why_a_document_is_not_indexed(known, reason):
+    removals = removals_of_pages(table(page(HOME) | known, page(f"{HOME}other") | {"is_document": False}))
+    assert removals.to_pylist() == [{"url_key": url_key(HOME), "reason": reason}]
 
 
 def test_rejections_are_counted_by_reason_and_host_with_samples():

@@ -18,6 +18,7 @@ from beamtrawl.transforms.parsing.html_page import Link
 from beamtrawl.transforms.settings import Scope
 from beamtrawl.transforms.urls.canonical import url_key
 from beamtrawl.transforms.urls.filters import UrlFilter
+from tests.support.tables import each_row
 
 URL = "http://a.test/dir/page"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -52,7 +53,7 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize(("more", "found"), FOUND.values(), ids=FOUND)
+@each_row(FOUND)
 def test_the_links_of_a_visit(more, found):
     _, links = parse_visit(visit(**more), "Beamtrawl")
     assert [(link.url.removeprefix("http://a.test"), link.kind) for link in links] == found

@@ -14,6 +14,7 @@ from beamtrawl.transforms.tables.schemas import VISITS
 from beamtrawl.transforms.tables.sitemap_terms import terms
 from beamtrawl.transforms.tables.table_files import TableWriter
 from beamtrawl.transforms.urls.filters import UrlFilter
+from tests.support.tables import each_row
 
 # Stated here and not imported: a changed limit fails a test.
 MAX_OF_PAGE, MAX_OF_STYLESHEETS, MAX_LEVEL = 100, 200, 3
@@ -58,7 +59,7 @@ CANDIDATES = {
 }
 
 
-@pytest.mark.parametrize(("row", "expected"), CANDIDATES.values(), ids=CANDIDATES)
+@each_row(CANDIDATES)
 def test_a_candidate(row: dict, expected: dict) -> None:
     (candidate,) = found(row).candidates
     assert candidate == candidate | expected | {"kind": "requisite", "depth": 2, "referrer": row["url"]}

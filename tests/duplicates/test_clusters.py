@@ -22,6 +22,7 @@ from beamtrawl.transforms.duplicates.clusters import (
 )
 from beamtrawl.transforms.duplicates.near_rows import mark_near_duplicates, near_key, near_rows
 from beamtrawl.transforms.urls.canonical import url_key
+from tests.support.tables import each_row
 
 NOW, SIMILARITY = 5, 0.75
 HOST = "http://a.test"
@@ -89,7 +90,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("documents", "known", "near"), CASES.values(), ids=CASES)
+@each_row(CASES)
 def test_the_first_document_represents(documents, known, near):
     assert verdicts(*documents, **known) == near
 
@@ -131,6 +132,13 @@ def test_a_representative_represents_itself_and_is_alike(documents):
         assert not rows[near]["stays"]
         alike = sum(a == b for a, b in zip(rows[near]["signature"], rows[of]["signature"], strict=True))
         assert alike >= SIMILARITY * minhash.SLOTS
+
+
+def test_documents_of_different_owners_are_never_compared():
+    urls = ["http://a.test/x", "http://www.a.test/y", "http://b.test/z", "http://a.test/~eve/x", "http://a.test/~bob/x"]
+    rows = [document("/") | {"url": url, "url_key": url_key(url)} for url in urls]
+    pairs = find_pairs(entries(table(*rows)), NOW, SIMILARITY).to_pylist()
+    assert [(pair["url"], pair["like_url"]) for pair in pairs] == [("http://www.a.test/y", "http://a.test/x")]
 
 
 def test_in_a_crowded_band_the_work_is_bounded():

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from beamtrawl.runners.commands.status import render
 from beamtrawl.runners.state.crawl_status import summarize
 from beamtrawl.search.answers.searcher import Index
@@ -82,6 +84,7 @@ def test_a_host_that_copies_another_takes_nothing_from_it(tmp_path: Path) -> Non
     assert copies == {later: first for of_site in pairs.values() for first, later in of_site}
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_user_of_a_host_who_copies_another_takes_nothing_from_them(tmp_path: Path) -> None:
     """Their folders, /~eve/ and /~someone/, are those of two owners; the copies have shorter URLs."""
     site = {"/": page("Users", "All who have pages here.", ["/~e/", "/~someone/"])}
@@ -104,6 +107,7 @@ def test_a_user_of_a_host_who_copies_another_takes_nothing_from_them(tmp_path: P
     assert sum(row["same_content_as"] is not None for row in documents) == exact * SECTIONS
 
 
+@pytest.mark.slow("whole crawls")
 def test_links_of_pages_with_the_same_text_are_followed(tmp_path: Path) -> None:
     lists = {f"/old/{n}": [f"/new/{n}"] for n in range(30)}
     lists |= {f"/category/{n}": [f"/item/{n}-{m}" for m in range(3)] for n in range(12)}
@@ -133,6 +137,7 @@ def partial_mirror(name: str) -> dict:
     return site
 
 
+@pytest.mark.slow("whole crawls")
 def test_partial_mirrors_lose_nothing_and_their_copies_are_counted(tmp_path: Path) -> None:
     now = datetime(2026, 11, 22, tzinfo=UTC)
     with Web({"a.test": partial_mirror("alpha"), "b.test": partial_mirror("beta")}) as web:

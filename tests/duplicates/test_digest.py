@@ -4,12 +4,12 @@ import doctest
 import itertools
 import sys
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.duplicates import digest
 from beamtrawl.transforms.duplicates.digest import content_digest, settle
+from tests.support.tables import each_row
 
 # Stated here and not imported: a changed limit fails a test.
 ENOUGH = 64
@@ -57,7 +57,7 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize(("one", "other", "same"), LINES.values(), ids=LINES)
+@each_row(LINES)
 def test_what_makes_a_difference(one, other, same):
     first, second = (content_digest("Ferries", f"{STORY}\n{line}\n{STORY}", line.encode()) for line in (one, other))
     assert (first == second) is same

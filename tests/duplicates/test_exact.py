@@ -1,7 +1,6 @@
 """Content seen before: who keeps it, and who is a duplicate of whom."""
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from beamtrawl.transforms.tables.schemas import DIGESTS
 from beamtrawl.transforms.tables.table_files import read_table
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.outputs import outputs
+from tests.support.tables import each_row
 
 TEXT, OTHER = b"t" * 16, b"o" * 16
 
@@ -98,7 +98,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("contents", "known", "duplicates", "new"), CASES.values(), ids=CASES)
+@each_row(CASES)
 def test_the_first_document_keeps_the_content(contents, known, duplicates, new):
     assert judged(contents, known) == (duplicates, new)
 
@@ -124,7 +124,7 @@ SITES = {
 }
 
 
-@pytest.mark.parametrize(("contents", "known", "duplicates", "copies"), SITES.values(), ids=SITES)
+@each_row(SITES)
 def test_no_site_holds_back_a_page_of_another(contents, known, duplicates, copies):
     for order in (contents, contents[::-1]):
         found = judge_contents(order, known)
@@ -167,7 +167,7 @@ RELEASES = {
 }
 
 
-@pytest.mark.parametrize(("contents", "known", "released", "duplicates", "new"), RELEASES.values(), ids=RELEASES)
+@each_row(RELEASES)
 def test_a_content_that_its_keeper_has_no_longer_is_free(contents, known, released, duplicates, new):
     found, _, kept = judge_contents(contents, known[::-1], released)
     names = {url_key(row["url"]): row["url"] for row in [*contents, *known] if row["url"]}

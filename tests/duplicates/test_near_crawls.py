@@ -148,6 +148,7 @@ SYMBOLS = [f"{of}_{does}" for of in ("tide", "lamp", "boat", "rope", "gull") for
 ]
 
 
+@pytest.mark.slow("whole crawls")
 def test_pages_that_differ_in_one_symbol_are_each_found_by_it(tmp_path: Path) -> None:
     """Reference pages of one title, such as those of a method and of its implementations."""
     assert len(SYMBOLS) == 125

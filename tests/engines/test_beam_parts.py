@@ -37,6 +37,7 @@ def test_a_part_that_is_renamed_is_noticed(name: str) -> None:
     assert missing_parts({module: [renamed]}) == [f"{module}.{renamed}"]
 
 
+@pytest.mark.slow("whole crawls")
 def test_without_them_a_crawl_runs_by_beams_own_runner(tmp_path: Path) -> None:
     stock = engine("direct", 2, [], CHANGED)
     assert notice(stock) == (

@@ -5,9 +5,10 @@ import pytest
 from apache_beam.testing.util import assert_that, equal_to
 
 from beamtrawl.runners.engines.beam_runner import BeamEngine
-from beamtrawl.runners.engines.choose import BEAM_RUNNERS, engine
+from beamtrawl.runners.engines.choose import BEAM_RUNNERS, engine, notice
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.engines.options import OptionsError, check_options
+from beamtrawl.runners.engines.stock import StockEngine
 from beamtrawl.runners.terminal.errors import Failure
 from tests.support.tables import each_row
 
@@ -55,10 +56,16 @@ def test_what_beam_does_not_know_is_refused(flags: list[str], named: str) -> Non
 
 
 def test_direct_is_this_machine_with_as_many_workers_as_asked_for() -> None:
-    chosen = engine("direct", 3, ["--direct_running_mode=multi_processing"])
-    assert isinstance(chosen, DirectEngine)
-    assert chosen.workers == 3
+    for chosen in (engine("direct", 3, []), engine("direct", None, ["--direct_num_workers=3"])):
+        assert isinstance(chosen, DirectEngine)
+        assert chosen.workers == 3
     assert engine("direct", None, []).workers >= 1
+
+
+def test_with_other_options_of_beam_direct_is_beams_own_runner() -> None:
+    chosen = engine("direct", None, ["--direct_running_mode=multi_threading", "--direct_num_workers=2"])
+    assert isinstance(chosen, StockEngine)
+    assert notice(chosen) == ""
 
 
 @pytest.mark.parametrize("name", BEAM_RUNNERS)
@@ -75,6 +82,7 @@ RUNNING = {
     "in this process": ("direct", 1, []),
     "with workers": ("direct", 2, []),
     "a short step, with as many workers as are worth it": ("direct", None, []),
+    "with options of Beam": ("direct", None, ["--direct_running_mode=multi_threading", "--direct_num_workers=2"]),
     "a runner of others, with an option of its own": ("direct", None, [f"--runner={FOREIGN}", "--foreign_slots=3"]),
     "a runner of Beam": ("direct", None, ["--runner=apache_beam.runners.portability.fn_api_runner.FnApiRunner"]),
 }

@@ -6,6 +6,7 @@ import apache_beam as beam
 import pytest
 
 from beamtrawl.pipeline import fetch, update
+from beamtrawl.transforms.memory.bounds import Parts
 from tests.support.graph import Graph, fetch_step, graph_of, update_step
 
 # the pipeline, at most so many vertices and blocking edges
@@ -37,8 +38,7 @@ def test_what_is_counted() -> None:
 @pytest.mark.parametrize(
     ("rows", "bytes_", "bodies", "workers", "shards"),
     [
-        (0, 0, 0, 4, 1),
-        (199, 1 << 20, 1 << 22, 4, 1),
+        (0, 0, 0, 1, 1),
         (200, 1 << 20, 1 << 22, 4, 4),  # one for each worker
         (10_000, 4 << 20, 16 << 20, 1, 2),  # by rows: small pages
         (1_000, (40 << 20) + 1, 160 << 20, 4, 11),  # by bytes: large pages
@@ -49,4 +49,4 @@ def test_what_is_counted() -> None:
 def test_a_shard_is_bounded_by_pages_and_by_bytes(
     rows: int, bytes_: int, bodies: int, workers: int, shards: int
 ) -> None:
-    assert update_step(visit_rows=rows, visit_bytes=bytes_, body_bytes=bodies, workers=workers).shards == shards
+    assert update_step(visit_rows=rows, visit_bytes=bytes_, body_bytes=bodies, parts=Parts(workers)).shards == shards

@@ -5,14 +5,17 @@ from typing import Any
 
 import apache_beam as beam
 import pytest
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.runners.runner import PipelineRunner
 from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.window import GlobalWindow, WindowedValue
 
-from beamtrawl.runners.engines.direct import DirectEngine, runs_in_memory
+from beamtrawl.runners.engines.choose import notice
+from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.engines.in_memory import InMemoryRunner
 from beamtrawl.runners.terminal.errors import Failure
+from beamtrawl.transforms.batches.partitions import Partition
 from beamtrawl.transforms.outcomes import CrawlDirError
-from tests.engines.test_bundles import CountFn
 from tests.support.tables import each_row
 
 Log = list[str]
@@ -60,7 +63,7 @@ def log(name: str) -> beam.ParDo:
 def run(build: Callable[[beam.Pipeline], object], name: str = "log") -> Log:
     """Build and run a pipeline; return what its functions of a name logged."""
     LOGS.clear()
-    DirectEngine(1, []).run(build, seconds=0.0)
+    DirectEngine(1).run(build, seconds=0.0)
     return LOGS.get(name, [])
 
 
@@ -209,17 +212,72 @@ def test_what_was_not_set_up_is_not_torn_down() -> None:
     assert LOGS["log"] == ["setup"]
 
 
-# workers as given, Beam's options, seconds of the step: whether it runs in memory
+# the number of workers, whether each step has so many, seconds of the step: its workers
 STEPS = {
-    "small": (None, [], 1.0, True),
-    "large": (None, [], 100.0, False),
-    "small, with workers": (2, [], 1.0, False),
-    "small, in one process": (1, [], 1.0, True),
-    "large, in one process": (1, [], 100.0, False),
-    "small, with options of Beam": (None, ["--direct_num_workers=1"], 1.0, False),
+    "small": (2, False, 1.0, 1),
+    "large": (2, False, 100.0, 2),
+    "small, with many workers": (100_000, False, 1.0, 1),
+    "large, with many workers": (100_000, False, 100.0, 100),
+    "small, with exactly so many": (3, True, 1.0, 3),
 }
 
 
 @each_row(STEPS)
-def test_which_steps_run_in_memory(workers: int | None, flags: list[str], seconds: float, expected: bool) -> None:
-    assert runs_in_memory(workers, flags, seconds) == expected
+def test_workers_of_a_step(workers: int, is_exact: bool, seconds: float, count: int) -> None:
+    assert DirectEngine(workers, is_exact=is_exact).workers_for(seconds) == count
+
+
+def test_who_asks_for_more_workers_than_cores_is_told() -> None:
+    assert notice(DirectEngine(100_000)).startswith("100000 workers were asked for, and there are ")
+    assert notice(DirectEngine(None)) == ""
+
+
+MB = 1 << 20
+
+
+def sizes_of(partition: Partition) -> tuple[int, list[Any]]:
+    """The partition and the sizes of its data by side."""
+    number, sides = partition
+    return number, sorted((side, sorted(map(len, data))) for side, data in sides.items())
+
+
+class CountFn(beam.DoFn):
+    """Yields the number of elements in each bundle."""
+
+    def start_bundle(self) -> None:
+        self._count = 0
+
+    def process(self, _: Any) -> None:
+        self._count += 1
+
+    def finish_bundle(self) -> Iterator[WindowedValue]:
+        yield WindowedValue(self._count, 0, [GlobalWindow()])
+
+
+SENT = [(number, b"x" * (3 * MB + number)) for number in range(5)] + [(4, b"y")]
+FOUND = [(number, [("a", [3 * MB + number] if number != 4 else [1, 3 * MB + 4]), ("b", [7])]) for number in range(5)]
+
+
+def exchanged(pipeline: beam.Pipeline) -> Any:
+    """What a stage yields for SENT by two senders."""
+    return sizes(pipeline, SENT, [(number, b"7 bytes") for number in range(5)])
+
+
+def sizes(pipeline: beam.Pipeline, *sent: list[tuple[int, bytes]]) -> Any:
+    """What a stage yields for what is sent to each of its sides."""
+    sides = {side: pipeline | f"Create{side}" >> beam.Create(batches) for side, batches in zip("ab", sent, strict=True)}
+    return sides | "Meet" >> beam.CoGroupByKey() | "Sizes" >> beam.Map(sizes_of)
+
+
+@pytest.mark.parametrize(("runner", "counts"), [(FnApiRunner, [5]), (InMemoryRunner, [1, 2, 2])])
+def test_a_bundle_behind_a_join_ends_with_4_megabytes(runner: type[PipelineRunner], counts: list[int]) -> None:
+    """And all that others sent is received."""
+    with beam.Pipeline(runner=runner()) as pipeline:
+        received = exchanged(pipeline)
+        assert_that(received, equal_to(FOUND), "Received")
+        assert_that(received | beam.ParDo(CountFn()), equal_to(counts), "Bundles")
+
+
+def test_a_join_without_elements() -> None:
+    with beam.Pipeline(runner=InMemoryRunner()) as pipeline:
+        assert_that(sizes(pipeline, [], []), equal_to([]))

@@ -34,6 +34,9 @@ class KillingEngine(DirectEngine):
         super().__init__(2, [])
         self.directory, self.patterns, self.killed = directory, patterns, 0
 
+    def workers_for(self, seconds: float) -> int:
+        return 2  # also for small steps
+
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         ended = threading.Event()
         killer = threading.Thread(target=self._kill, args=(ended,))
@@ -59,7 +62,7 @@ def test_killed_workers_leave_no_trace_in_tables_and_break_no_promise(tmp_path: 
     # A promise is written when requests begin; an update step's first files are those of its first bundles.
     engine = KillingEngine(tmp_path / "killed", ["attempts/*-fetch-*-promises-*", "documents/round=000001/*"])
     with Web(SITES) as web:
-        seeds = [web.url("host0.test"), web.url("host2.test")]
+        seeds = [web.url("host0.test"), web.url("host4.test")]  # of two shards: each has a worker
         crawl(tmp_path / "undisturbed", seeds, rounds=2, politeness__delay=DELAY)
         before = len(web.requests)
         for _ in range(2):

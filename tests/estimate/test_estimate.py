@@ -18,6 +18,7 @@ from beamtrawl.transforms.settings import Politeness
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
 from tests.support.committed import commit_rows
 from tests.support.crawls import crawl, rows
+from tests.support.tables import each_row
 from tests.support.web import Answer, Web, html
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,7 +50,7 @@ BOUNDS = {
 }
 
 
-@pytest.mark.parametrize(("plan", "bound", "seconds"), BOUNDS.values(), ids=BOUNDS)
+@each_row(BOUNDS)
 def test_what_bounds_fetching(plan: Plan, bound: str, seconds: float) -> None:
     found = estimate(plan, RATES)
     assert max(found.bounds, key=lambda name: found.bounds[name]) == bound
@@ -115,6 +116,7 @@ def test_updates_may_be_the_largest_part() -> None:
     assert estimate(Plan(1_000, 100, 1.0), RATES).bound == "update"
 
 
+@pytest.mark.slow("whole crawls")
 def test_like_a_crawl_and_against_it(tmp_path: Path) -> None:
     """The estimate of a crawl from its own rates is what it was."""
     crawl = tmp_path / "crawl"
@@ -141,6 +143,7 @@ def test_like_a_crawl_and_against_it(tmp_path: Path) -> None:
     assert "pages: estimated 12, was 12 (+0.0%)" in beamtrawl("estimate", "--like", crawl, "--against", crawl).out
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_whole_crawl_from_a_sample(tmp_path: Path) -> None:
     """A site of 211 pages: 40 visited breadth first, 100 of the 127 waiting ones at random."""
     crawl, rng = tmp_path / "crawl", random.Random(1)
@@ -173,6 +176,7 @@ def test_a_whole_crawl_from_a_sample(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow("whole crawls")
 def test_an_interrupted_sample_is_none(tmp_path: Path) -> None:
     stop, names = StopSignal(), [f"/{number}" for number in range(6)]
 
@@ -189,6 +193,7 @@ def test_an_interrupted_sample_is_none(tmp_path: Path) -> None:
     assert sample_of(CrawlDir(str(tmp_path))) is None
 
 
+@pytest.mark.slow("whole crawls")
 def test_an_interval_without_width_is_explained(tmp_path: Path) -> None:
     crawl, names = tmp_path / "crawl", [f"/{number}" for number in range(60)]
     pages = {name: html(name, f"Text {name} of its own.") for name in names}

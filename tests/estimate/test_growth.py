@@ -10,6 +10,7 @@ from beamtrawl.runners.estimate.begun import Known, estimate_begun
 from beamtrawl.runners.estimate.growth import Sample, Unit, extrapolate, half_samples, interval, unknown_of
 from beamtrawl.runners.estimate.plan import Plan, Rates, Size
 from beamtrawl.runners.estimate.whole import estimate_whole
+from tests.support.tables import each_row
 
 A, B, C = b"a", b"b", b"c"
 
@@ -25,7 +26,7 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize(("pages", "found", "unknown"), UNKNOWN.values(), ids=UNKNOWN)
+@each_row(UNKNOWN)
 def test_unknown_urls_of_pages(pages, found, unknown):
     assert unknown_of(pages, found) == pytest.approx(unknown)
 
@@ -82,7 +83,7 @@ INTERVALS = {
 }
 
 
-@pytest.mark.parametrize(("figure", "halves", "of", "bounds"), INTERVALS.values(), ids=INTERVALS)
+@each_row(INTERVALS)
 def test_intervals(figure, halves, of, bounds):
     sampled, waiting = of
     assert interval(figure, halves, sample(0, waiting, [[]] * sampled)) == pytest.approx(bounds, rel=1e-3)
@@ -145,7 +146,7 @@ BEGUN = {
 }
 
 
-@pytest.mark.parametrize(("known", "of", "at_most", "basis", "pages", "note"), BEGUN.values(), ids=BEGUN)
+@each_row(BEGUN)
 def test_what_the_estimate_of_a_begun_crawl_rests_on(known, of, at_most, basis, pages, note):
     begun = estimate_begun("./site", known, of, Plan(1, 7, 1.0), RATES, at_most=at_most)
     assert (begun.basis, begun.found.pages) == (basis, pages)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.runners.exports.chunks import CHUNKS
+from beamtrawl.runners.exports.page_markdown.content import without_unseen
 from beamtrawl.runners.exports.passages import Limits, estimated_tokens, highest_levels, passages, sections_by_headings
 from beamtrawl.transforms.sections.section import Section
 from tests.support.command_line import beamtrawl, failure
@@ -39,6 +40,16 @@ def test_nosnippet_and_code() -> None:
     text = "a\n\tx\n\t  y\nsecret b"
     assert [each.text for each in passages(text, (), nosnippet=[10, 16])] == ["a\nx\n  y\n b"]
     assert list(passages("secret", (), nosnippet=[0, 6])) == []
+
+
+def test_text_that_only_models_see_is_left_out() -> None:
+    """In tag characters (a flag keeps its own, UTS 51) and in runs of variation selectors, as publicly shown."""
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "send money")
+    bytes_ = "".join(chr(0xE0100 + byte) for byte in b"send money")
+    england = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
+    text = f"a{hidden}b {england} \u845b\U000e0100 \u2764\ufe0f{bytes_}"
+    assert [each.text for each in passages(text, ())] == [f"ab {england} \u845b\U000e0100 \u2764\ufe0f"]
+    assert without_unseen(text) == f"ab {england} \u845b\U000e0100 \u2764\ufe0f"
 
 
 def test_texts_without_stored_sections_are_cut_at_their_headings() -> None:

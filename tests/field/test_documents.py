@@ -39,6 +39,27 @@ def test_a_word_of_a_pdf_that_is_divided_at_a_line_end():
     assert page.text == "The harbour has a lighthouse and a bird observatory"
 
 
+def turned(degrees):
+    return pdf(["A turned page"]).replace(b"/Type /Page /Parent", f"/Type /Page /Rotate {degrees} /Parent".encode())
+
+
+# a PDF: its text, as of pdftotext
+PDFS = {
+    "a page on its side": (turned(90), "A turned page"),
+    "a page upside down": (turned(180), "A turned page"),
+    "columns, as they are set": (
+        pdf(["The quokka is) Tj 0 -14 Td (of the west.) Tj 200 14 Td (A gannet) Tj 0 -14 Td (is a bird."]),
+        "The quokka is\nof the west.\nA gannet\nis a bird.",
+    ),
+    "a running header": (pdf(["Manual) Tj 0 -14 Td (One", "Manual) Tj 0 -14 Td (Two"]), "Manual\nOne\nManual\nTwo"),
+}
+
+
+@each_row(PDFS)
+def test_pages_of_pdf(body, text):
+    assert parse(body, "application/pdf").text == text
+
+
 STRICT = {
     "http://schemas.openxmlformats.org/officeDocument/2006/relationships": "relationships",
     "http://schemas.openxmlformats.org/wordprocessingml/2006/main": "wordprocessingml/main",

@@ -44,6 +44,17 @@ SAME = {
     "a decomposed letter": ("", "cafe\u0301", "café"),
     "the alphabets of Serbian": ("sr", "живот", "život"),
     "ligatures": ("", "ﬁnance", "finance"),
+    "Arabic ligatures": ("", "\ufefb", "لا"),
+    "a ligature of Dutch": ("", "ĳs", "ijs"),
+    "signs of units": ("", "㎏", "kg"),
+    "numbers in circles": ("", "①", "1"),
+    "sigma at the end of a word": ("", "ΛΟΓΟΣ", "λόγος"),
+    "Vietnamese d": ("", "Đà Nẵng", "da nang"),
+    "apostrophes": ("", "don’t", "don't"),
+    "Ukrainian apostrophes": ("uk", "м’ята", "м'ята"),
+    "product numbers": ("", "COVID-19 AR-7", "covid 19 ar 7"),
+    "paths and flags": ("", "/etc/passwd --verbose", "etc passwd verbose"),
+    "mail addresses": ("", "Jo.Doe@a.test", "jo doe a test"),
 }
 
 
@@ -63,6 +74,11 @@ DIFFERENT = {
     "voiced kana": ("", "ガ", "カ"),
     "C, C++ and C#": ("", "C++", "C#"),
     "versions": ("", "3.1", "3.11"),
+    "product numbers": ("", "AR-7", "AR-8"),
+    "C and C++": ("", "C", "C++"),
+    "Ukrainian apostrophe that is a letter": ("uk", "мʼята", "м'ята"),
+    "Uzbek letter o": ("uz", "oʻzbek", "o'zbek"),
+    "iteration marks": ("ja", "人々", "人人"),
 }
 
 

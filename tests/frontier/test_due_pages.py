@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
-import pytest
 
 from beamtrawl.transforms.directory.crawl_dir import Manifest
 from beamtrawl.transforms.frontier.due_pages import TAKEN, DuePages, IsPlanned, write_due_pages
 from beamtrawl.transforms.tables.batches import from_ipc
 from beamtrawl.transforms.tables.schemas import KEY, REVISITS, TIME
 from beamtrawl.transforms.tables.table_files import TableFile
+from tests.support.tables import each_row
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 EMPTY = Manifest("update", 1, "", (), {}, (), "", "")
@@ -101,7 +101,7 @@ PLANNED = {
 }
 
 
-@pytest.mark.parametrize(("state", "at", "is_due"), PLANNED.values(), ids=PLANNED)
+@each_row(PLANNED)
 def test_a_planned_page_is_due_from_its_time_on(state: str, at: datetime | None, is_due: bool) -> None:
     rows = pa.table({"state": [state], "next_fetch_at": pa.array([at], TIME)})
     assert IsPlanned(hour(2), DuePages("", ())).mask(rows).to_pylist() == [is_due]

@@ -5,6 +5,7 @@ import pytest
 from beamtrawl.transforms.frontier.link_targets import found_again, merge_candidates
 from beamtrawl.transforms.tables.sitemap_terms import terms
 from tests.frontier.test_url_states import due, found, known
+from tests.support.tables import each_row
 
 MAX_DEPTH = 5
 PAGE = {"state": "fetched", "fetches": 1, "depth": 4, "digest": b"d"}
@@ -27,7 +28,7 @@ WAITING = {
 }
 
 
-@pytest.mark.parametrize(("row", "link", "expected"), WAITING.values(), ids=WAITING)
+@each_row(WAITING)
 def test_a_link_to_a_waiting_url(row, link, expected):
     before, candidate = due("http://a.test/p", **row), found("http://a.test/p") | link
     changed = found_again(candidate, known("http://a.test/p", **{n: row[n] for n in row if n == "foreign"}), before)
@@ -50,6 +51,7 @@ VISITED = {
     "a redirect after two": (REDIRECT | {"redirects": 2}, {}, False),
     "a redirect after ten, found after ten": (REDIRECT | {"redirects": 10}, {"redirects": 10}, False),
     "a redirect of others, by its own site": (REDIRECT | FOREIGN, {}, True),
+    "a redirect of others to a known target, by its own site": (REDIRECT | FOREIGN | {"redirect_to": "/q"}, {}, False),
     "a page of others, by its own site": (PAGE | FOREIGN, {"depth": 4}, False),
     "a sitemap of others, by its own site": (PAGE | FOREIGN | {"kind": "sitemap"}, {"depth": 4}, True),
     "trapped, by a page with news": ({"state": "trapped"}, TOLD, True),
@@ -59,7 +61,7 @@ VISITED = {
 }
 
 
-@pytest.mark.parametrize(("row", "link", "again"), VISITED.values(), ids=VISITED)
+@each_row(VISITED)
 def test_a_link_to_a_url_that_does_not_wait(row, link, again):
     url, candidate = known("http://a.test/p", **row), found("http://a.test/p") | link
     changed = found_again(candidate, url, None, MAX_DEPTH)

@@ -24,6 +24,7 @@ from beamtrawl.transforms.tables.table_files import open_parquet, read_table
 from tests.frontier.test_read_due import row, sorted_file, unsorted_file
 from tests.storage.test_waiting import commit, leave, write
 from tests.support.crawls import InProcess
+from tests.support.tables import each_row
 
 
 def sizes(*counts):
@@ -44,7 +45,7 @@ CHOICES = {
 }
 
 
-@pytest.mark.parametrize(("counts", "groups"), CHOICES.values(), ids=CHOICES)
+@each_row(CHOICES)
 def test_full_tiers_are_merged(counts, groups):
     assert choose_files(sizes(*counts)) == groups
 

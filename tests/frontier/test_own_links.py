@@ -112,6 +112,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     return Crawled(found, visits, known)
 
 
+@pytest.mark.slow("whole crawls")
 @pytest.mark.parametrize("host", DEAD_LINKS)
 def test_dead_links_of_another_site_do_not_make_a_trap_of_the_pages(crawled: Crawled, host: str) -> None:
     site, found = DEAD_LINKS[host][0], crawled.asked[host]
@@ -139,6 +140,7 @@ def test_another_site_does_not_spend_the_redirects_of_a_page(crawled: Crawled) -
     assert max(found.values()) == 2
 
 
+@pytest.mark.slow("whole crawls")
 def test_another_site_does_not_fill_the_rounds_of_a_host(tmp_path: Path) -> None:
     own, leaves = pages("/own{}", range(60)), pages("/leaf{}", range(200))
     site = {"/": html("Home", text("home"), ["/more"]), "/more": html("More", text("more"), own), **own, **leaves}
@@ -174,6 +176,7 @@ def ways(page: str, linked_by: str, depth: int) -> dict[str, dict[str, Page]]:
     return {page: by | site} if page == linked_by else {page: site, linked_by: by}
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_page_that_is_nearer_than_known_is_visited_again_for_its_links(tmp_path: Path) -> None:
     sites: dict[str, dict[str, Page]] = {}
     seeds: list[str] = []
@@ -188,3 +191,24 @@ def test_a_page_that_is_nearer_than_known_is_visited_again_for_its_links(tmp_pat
         for host in (f"{name}.test", f"{name}-page.test"):
             assert (host, found[host]["/page"]) == (host, times)
             assert ("/leaf" in found[host]) is (depth == 1), host
+
+
+# A site that links its old addresses late: another site has linked them first.
+RENAMED: dict[str, Page] = {
+    **{f"/{n}": html(f"Step {n}", text(f"step{n}"), [f"/{n + 1}"]) for n in range(1, 4)},
+    "/": html("Home", text("home"), ["/1"]),
+    "/4": html("Step 4", text("step4"), ["/old", "/older"]),
+    "/old": redirect("/new"),
+    "/older": redirect("/chained"),
+    "/chained": redirect("/newest"),
+    "/new": html("New", text("new"), ["/leaf"]),
+    "/newest": html("Newest", text("newest")),
+    "/leaf": html("Leaf", text("leaf")),
+}
+
+
+def test_a_redirect_that_another_site_linked_first_is_requested_once(tmp_path: Path) -> None:
+    with Web({"a.test": RENAMED, "b.test": linking("a.test", ["/old", "/older"])}) as web:
+        crawl(tmp_path, [web.url("a.test"), web.url("b.test")])
+        found = Counter(asked(web, "a.test"))
+    assert found == Counter(dict.fromkeys(RENAMED, 1))

@@ -120,6 +120,7 @@ def test_a_page_that_is_gone_fades_and_comes_back_into_the_index(tmp_path: Path)
         assert crawl(tmp_path, **PLANNED).reason == "not_due"
 
 
+@pytest.mark.slow("whole crawls")
 def test_the_command_line_says_when_and_why(tmp_path: Path) -> None:
     with Web({"a.test": {"/": html("Home")}}) as web:
         url = web.url("a.test")

@@ -11,6 +11,7 @@ from beamtrawl.transforms.frontier import priority
 from beamtrawl.transforms.frontier.priority import Quota, UrlClass, allocate, classes, pick, shares_of
 from beamtrawl.transforms.settings import Priority, Settings, SettingsError, override
 from beamtrawl.transforms.tables.schemas import FRONTIER
+from tests.support.tables import each_row
 
 HIGH, NORMAL, REVISIT, LOW, FOREIGN = UrlClass
 SCORED = Priority(high_depth=1, high_score=0.5, low_depth=6)
@@ -29,6 +30,7 @@ CLASSES = {
     "to be tried again": ({"reason": "retry", "depth": 0}, LOW, LOW),
     "of a failing host": ({"host": "b.test", "depth": 0}, LOW, LOW),
     "to be visited again": ({"reason": "recrawl", "depth": 0}, REVISIT, REVISIT),
+    "to be visited again, of a failing host": ({"reason": "recrawl", "host": "b.test"}, REVISIT, REVISIT),
     "of other sites": ({"foreign": True}, FOREIGN, FOREIGN),
     "a sitemap that other sites name": ({"foreign": True, "kind": "sitemap"}, FOREIGN, FOREIGN),
     "of other sites, tried again": ({"foreign": True, "reason": "retry"}, FOREIGN, FOREIGN),
@@ -38,7 +40,7 @@ CLASSES = {
 }
 
 
-@pytest.mark.parametrize(("changes", "default", "scored"), CLASSES.values(), ids=CLASSES)
+@each_row(CLASSES)
 def test_the_class_of_a_url(changes, default, scored):
     row = {"host": "a.test", "depth": 2, "priority": 0.1, "reason": "new", "kind": None, "foreign": None} | changes
     rows = pa.Table.from_pylist([row], schema=pa.schema([FRONTIER.field(name) for name in row]))

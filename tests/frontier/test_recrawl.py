@@ -8,14 +8,15 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.frontier.recrawl import DueCriteria, revisits
+from beamtrawl.transforms.settings import Recrawl, Sitemaps
 from beamtrawl.transforms.tables.schemas import URLS
 from beamtrawl.transforms.tables.table_files import statistics
 from tests.support.crawls import crawl, frontier, rows, states
+from tests.support.tables import each_row
 from tests.support.web import Answer, Page, Web, html, status
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -40,6 +41,7 @@ def state(name: str, round_: int, state: str = "fetched", seen: datetime = AGO, 
 STATES = {
     "due": ([state("a", 1)], [], ["a"]),
     "due at this very moment": ([state("a", 1, seen=NOW)], [], ["a"]),
+    "one of two": ([state("a", 1), state("b", 1, seen=NEVER)], [], ["a"]),
     "not yet": ([state("a", 1, seen=AHEAD)], [], []),
     "in the frontier already": ([state("a", 1), state("b", 1)], ["a"], ["b"]),
     "gone since": ([state("a", 2, "gone"), state("a", 1)], [], []),
@@ -62,10 +64,18 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize(("known", "waiting", "found"), STATES.values(), ids=STATES)
+@each_row(STATES)
 def test_which_pages_are_visited_again(known: list, waiting: list[str], found: list[str]) -> None:
     chosen = list(revisits(urls(known), map(key, waiting), RIPE))
     assert [row["url"] for row in chosen] == found
+
+
+def test_sitemaps_are_due_as_early_as_pages_at_least() -> None:
+    ages = ((7.0, 1.0), (0.5, 1.0))
+    found = [DueCriteria.of(Recrawl(after=pages), Sitemaps(after=sitemaps), NOW) for pages, sitemaps in ages]
+    days = [((NOW - one.pages) / timedelta(1), (NOW - one.sitemaps) / timedelta(1)) for one in found if one]
+    assert days == [(7.0, 1.0), (0.5, 0.5)]
+    assert DueCriteria.of(Recrawl(), Sitemaps(), NOW) is None
 
 
 def test_what_is_known_of_a_page_goes_along() -> None:
@@ -90,7 +100,7 @@ def test_what_is_known_of_a_page_goes_along() -> None:
     }
 
 
-@pytest.mark.parametrize(("known", "waiting", "found"), STATES.values(), ids=STATES)
+@each_row(STATES)
 def test_a_group_with_a_row_that_is_due_is_not_skipped(known: list, waiting: list[str], found: list[str]) -> None:
     table, sink = urls(known), pa.BufferOutputStream()
     pq.write_table(table, sink)

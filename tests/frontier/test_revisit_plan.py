@@ -12,6 +12,7 @@ from beamtrawl.transforms.frontier.url_states import compared, remembered
 from beamtrawl.transforms.settings import Priority, Recrawl, Sitemaps
 from beamtrawl.transforms.tables.schemas import URLS, VISITS
 from beamtrawl.transforms.tables.table_files import TableWriter
+from tests.support.tables import each_row
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 YESTERDAY = NOW - timedelta(days=1)
@@ -154,6 +155,6 @@ COMPARED = {
 }
 
 
-@pytest.mark.parametrize(("url", "fact", "expected"), COMPARED.values(), ids=COMPARED)
+@each_row(COMPARED)
 def test_which_visits_tell_whether_a_page_has_changed(url: Row, fact: tuple, expected: Row) -> None:
     assert compared(url, dict(zip(("outcome", "fetched_at", "digest"), fact, strict=True))) == expected

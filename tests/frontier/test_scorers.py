@@ -2,9 +2,8 @@
 
 import math
 
-import pytest
-
 from beamtrawl.transforms.frontier.scorers import MAX_FACTOR, ScoredLink, factors
+from tests.support.tables import each_row
 
 LINK = ScoredLink("http://a.test/x", "cod", "http://a.test/", 1)
 
@@ -28,6 +27,6 @@ FACTORS = {
 }
 
 
-@pytest.mark.parametrize(("scorers", "factor"), FACTORS.values(), ids=FACTORS)
+@each_row(FACTORS)
 def test_the_factor_of_a_link(scorers, factor):
     assert factors(scorers, [LINK, LINK]) == [factor, factor]

@@ -98,6 +98,11 @@ def test_of_a_url_that_is_due_twice_the_first_in_order_is_chosen():
     assert choose([due("/a", 3), due("/a", 1), due("/a", 2)], 5) == [due("/a", 1)]
 
 
+def test_of_equal_ways_to_a_url_the_one_with_the_higher_priority_is_chosen():
+    queue = [due("/a", priority=1.0), due("/a", priority=2.0)]
+    assert choose(queue, 5) == choose(queue[::-1], 5) == [due("/a", priority=2.0)]
+
+
 def test_of_two_spellings_of_a_url_the_neat_one_is_chosen():
     neat, other = due("http://a.test/b?x=1"), due("http://a.test/B?x=1&utm_source=y", priority=2.0)
     other = other._replace(url_key=neat.url_key)

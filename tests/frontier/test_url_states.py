@@ -16,6 +16,7 @@ from beamtrawl.transforms.politeness.backoff import HostState, after, rest
 from beamtrawl.transforms.settings import Limits, Politeness
 from beamtrawl.transforms.tables.schemas import FRONTIER, URLS
 from beamtrawl.transforms.urls.canonical import url_key
+from tests.support.tables import each_row
 
 LIMITS = Limits(max_tries=3, max_host_tries=5)
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -166,7 +167,7 @@ def test_the_wait_is_a_day_at_most_however_often_it_failed():
 CHANGES = {"first visit": (None, b"a", 0), "the same": (b"a", b"a", 0), "another": (b"a", b"b", 1)}
 
 
-@pytest.mark.parametrize(("before", "now", "changes"), CHANGES.values(), ids=CHANGES)
+@each_row(CHANGES)
 def test_changes_of_the_content_are_counted(before, now, changes):
     fact = visited("/a", digest=now, etag='"1"', last_modified="yesterday")
     url, _ = after_visit(known("/a", digest=before), fact, LIMITS)
@@ -237,10 +238,15 @@ COMPARED = {
 }
 
 
-@pytest.mark.parametrize(("seconds", "digest", "counted"), COMPARED.values(), ids=COMPARED)
+@each_row(COMPARED)
 def test_a_visit_is_compared_with_an_earlier_one(seconds, digest, counted):
     before = known("/a", digest=b"a", last_status=200, last_fetched_at=NOW - timedelta(seconds=seconds))
     assert compared(before, visited("/a", digest=digest)) == counted
+
+
+def test_a_304_is_no_change():
+    before = known("/a", digest=b"a", last_status=200, last_fetched_at=NOW - timedelta(seconds=9))
+    assert compared(before, visited("/a", Outcome.NOT_MODIFIED)) == {"unchanged": 1, "unchanged_s": 9.0}
 
 
 def test_a_page_that_only_another_parser_reads_otherwise_has_not_changed():
@@ -267,7 +273,7 @@ WAITING = {
 }
 
 
-@pytest.mark.parametrize(("reason", "due_at", "outcome", "host_failures", "waits"), WAITING.values(), ids=WAITING)
+@each_row(WAITING)
 def test_a_row_that_waits_already_is_not_written_again(reason, due_at, outcome, host_failures, waits):
     assert waits_already(reason, due_at, outcome, host_failures, LIMITS) is waits
 

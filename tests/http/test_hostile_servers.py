@@ -6,7 +6,6 @@ import multiprocessing
 import re
 import resource
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -36,12 +35,10 @@ IDENTITY = Identity.of(Robot())
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _no_long_collections() -> Iterator[None]:
+def _no_long_collections() -> None:
     """A full collection of what earlier tests have left may take as long as a fault may last."""
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 class Asking:
@@ -179,6 +176,7 @@ def outcome_in_a_crawl(fault: Fault, path: str) -> Outcome:
     return Outcome.UNREACHABLE_ROBOTS if fault.scheme == "https" else fault.outcome
 
 
+@pytest.mark.slow("real clock")
 def test_all_faults_in_one_bundle(tmp_path: Path) -> None:
     """A host with each fault, all in one round: every page ends as it should, once, and memory is bounded."""
     # Not a fresh interpreter: that would count the peak of this process as its own, because exec keeps it.

@@ -10,7 +10,7 @@ import pytest
 
 from beamtrawl.transforms.http.media_types import media_type
 from tests.support import office
-from tests.support.conformance import cases
+from tests.support.conformance import each_case
 from tests.support.crawls import crawl, rows
 from tests.support.files import pdf
 from tests.support.tables import each_row
@@ -131,7 +131,7 @@ def test_a_declared_charset_counts() -> None:
     assert media_type("text/plain; charset=UTF-16LE", body) == "text/plain"
 
 
-@pytest.mark.parametrize("row", cases("media_types", "sniff"))
+@each_case("media_types", "sniff")
 def test_no_text_of_the_standard_is_taken_for_a_file(row: dict) -> None:
     body = bytes.fromhex(row["input"]["payload_hex"])
     if row["expected"].startswith("text/"):

@@ -5,7 +5,7 @@ from importlib.metadata import version
 import pytest
 
 from beamtrawl.transforms.http.content_coding import Decoder
-from beamtrawl.transforms.http.request_headers import Identity, basic, own_headers
+from beamtrawl.transforms.http.request_headers import Identity, basic, never_sent, own_headers
 from beamtrawl.transforms.settings import Fetch, Robot
 from tests.support.tables import each_row
 
@@ -109,6 +109,13 @@ CREDENTIALS = {
 def test_credentials_go_to_their_own_host_only(url, secret):
     found = own_headers(Fetch(credentials=OURS), url)
     assert found == ({"Authorization": basic(secret)} if secret else {})
+
+
+def test_hosts_that_no_request_goes_to_are_found():
+    fetch = Fetch(credentials=OURS, headers=["X-A: one", "http://c.test X-B: two", "a.test X-C: three"])
+    urls = ["http://a.test/", "http://b.test:8080/", "https://c.test/"]
+    assert never_sent(fetch, urls) == ["a.test", "[::1]", "a.b.test", "http://c.test"]
+    assert never_sent(Fetch(headers=["X-A: one"]), ()) == []
 
 
 def test_further_headers_go_to_all():

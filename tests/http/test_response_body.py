@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.http.content_coding import zstd
+from beamtrawl.transforms.http.content_coding import Decoder, zstd
 from beamtrawl.transforms.http.errors import RequestError
 from beamtrawl.transforms.http.response_body import Pace, read_body
 from beamtrawl.transforms.outcomes import Outcome
@@ -277,6 +277,17 @@ def test_a_bomb_is_not_unpacked_beyond_the_limit(coding: str) -> None:
     source = reader(pieces)
     assert read(source, coding) == Read(bytes(LIMIT), truncated=True)
     assert source(10**6) == pieces[1]
+
+
+def test_the_frames_of_a_zstd_body_are_limited() -> None:
+    """Each takes time, also an empty one, and the limit of bytes allows a million of them."""
+    empty, most = zstd.compress(b""), 10_000
+    decode = Decoder.of("zstd", 10**7, 0)
+    assert decode is not None
+    assert b"".join(decode(empty * most)) == b""
+    with pytest.raises(RequestError) as ended:
+        list(decode(empty))
+    assert (ended.value.outcome, str(ended.value)) == (Outcome.TOO_LONG, "more than 10000 frames of zstd")
 
 
 # bytes that came, at which second; whether that was too slow: 100 bytes a second, measured over 10

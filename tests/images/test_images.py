@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from beamtrawl.runners.program import main as program
+from tests.support.tables import each_row
 from tests.support.workers import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -109,7 +110,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize(("entry", "words"), WORKER_POOLS.values(), ids=WORKER_POOLS)
+@each_row(WORKER_POOLS)
 def test_a_worker_pool_starts_our_worker(entry: list[str], words: list[str]) -> None:
     assert entry == WORKERS
     executable = Path(dict(word.split("=") for word in words)["--container_executable"])

@@ -84,6 +84,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Job, dict[str, list
     return given, without_times(folder / "c")
 
 
+@pytest.mark.slow("kills")
 @pytest.mark.parametrize("pipelines", range(1, 6))
 def test_a_kill_at_the_end_of_each_pipeline_changes_nothing(
     pipelines: int, tmp_path: Path, whole: tuple[Job, dict[str, list[str]]]

@@ -111,6 +111,7 @@ def test_status_tells_imported_visits_from_requests(imported: Path) -> None:
     assert f"imported: {len(rows(imported, 'visits'))} visits" in said and "fetching:" not in said
 
 
+@pytest.mark.slow("whole crawls")
 def test_with_the_frontier_an_archive_is_continued_live(tmp_path: Path) -> None:
     first, out, folder = tmp_path / "first", tmp_path / "warc", tmp_path / "crawl"
     with Web({"a.test": SITE}) as web:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
+
 from beamtrawl.pipeline.attempt import Attempt
 from beamtrawl.runners.exports.ciff_index import write_ciff
 from beamtrawl.search.answers.searcher import Index
@@ -57,6 +59,7 @@ def documents(path: Path, home: str, *columns: str) -> dict[str, tuple[Any, ...]
     return {name: tuple(row[column] for column in columns) for name, row in newest.items()}
 
 
+@pytest.mark.slow("whole crawls")
 def test_pages_that_their_authors_reserve_from_search(tmp_path: Path) -> None:
     now: dict[str, Any] = {
         "/robots.txt": plain(SIGNAL + "use=reference\nContent-Signal: /closed/ search=no, ai-train=no"),

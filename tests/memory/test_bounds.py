@@ -2,8 +2,6 @@
 
 import doctest
 
-import pytest
-
 from beamtrawl.transforms.documents.finish_pages import SEGMENT_TEXT
 from beamtrawl.transforms.memory import bounds
 from beamtrawl.transforms.memory.bounds import (
@@ -23,6 +21,7 @@ from beamtrawl.transforms.memory.bounds import (
     rank_bound,
     update_bound,
 )
+from tests.support.tables import each_row
 
 
 def by_parts(parts: Parts) -> int:
@@ -47,7 +46,7 @@ FITS = {
 }
 
 
-@pytest.mark.parametrize(("workers", "most", "expected", "words"), FITS.values(), ids=FITS)
+@each_row(FITS)
 def test_the_largest_parts_that_fit(workers, most, expected, words):
     found = fit(by_parts, Parts(workers), most and most * MB)
     assert (found.parts.workers, found.parts.shard_bytes >> 20, found.bound // MB) == expected
@@ -85,7 +84,7 @@ GROWTH = {
 }
 
 
-@pytest.mark.parametrize(("bound", "load", "more"), GROWTH.values(), ids=GROWTH)
+@each_row(GROWTH)
 def test_a_bound_grows_with_what_is_read(bound, load, more):
     assert bound(load._replace(**more), Parts(2)) > bound(load, Parts(2))
 
@@ -121,6 +120,6 @@ RANKED_IN_MEMORY = {
 }
 
 
-@pytest.mark.parametrize(("links", "max_links", "most", "expected"), RANKED_IN_MEMORY.values(), ids=RANKED_IN_MEMORY)
+@each_row(RANKED_IN_MEMORY)
 def test_links_that_fit_are_ranked_in_memory(links, max_links, most, expected):
     assert fits_in_memory(RankLoad(links, 1_000), max_links, most and most * MB) is expected

@@ -3,6 +3,7 @@
 import contextlib
 
 from beamtrawl.pipeline.attempt import Fitted, measured
+from beamtrawl.pipeline.work import Work
 from beamtrawl.transforms.memory.bounds import MB, UpdateLoad, update_bound
 from beamtrawl.transforms.memory.limits import Memory
 
@@ -41,14 +42,14 @@ class Here(Elsewhere):
 
     def peak(self, used):
         watched = contextlib.nullcontext()
-        watched.bytes = 700 * MB
+        watched.bytes, watched.cpu_ms = 700 * MB, 12_000
         return watched
 
 
 def ran(engine):
     """The workers of the step, its projected and measured megabytes, and the lines that were told."""
     told = []
-    fitted = Fitted.to_memory(engine, 9.0, LOAD, update_bound, "round 1 update", told.append)
+    fitted = Fitted.to_memory(engine, Work(9.0), LOAD, update_bound, "round 1 update", told.append)
     fitted.run(lambda pipeline: None)
     return engine.ran, {name: size // MB for name, size in (fitted.memory or {}).items()}, told
 

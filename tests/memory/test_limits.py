@@ -13,6 +13,7 @@ import pytest
 from beamtrawl.runners.process.usage import Peak, memory, used
 from beamtrawl.transforms.memory import limits
 from beamtrawl.transforms.memory.limits import Group, budget
+from tests.support.tables import each_row
 
 MEMINFO = "MemTotal:       24684340 kB\nMemFree:  1 kB\nMemAvailable:    1000000 kB\n"
 UNLIMITED = Group("max\n", "700000000\n", "anon 1\ninactive_file 5\n")
@@ -41,7 +42,7 @@ BUDGETS = {
 }
 
 
-@pytest.mark.parametrize(("meminfo", "groups", "own", "expected"), BUDGETS.values(), ids=BUDGETS)
+@each_row(BUDGETS)
 def test_the_least_of_machine_and_containers(meminfo, groups, own, expected):
     assert budget(meminfo, groups, own) == expected
 

@@ -15,6 +15,7 @@ from beamtrawl.transforms.observers.images import KnownImages, difference_hash
 from beamtrawl.transforms.observers.phrases import Phrases
 from beamtrawl.transforms.plugins import PluginError
 from tests.support.files import png
+from tests.support.tables import each_row
 
 # phrase, text, times
 PHRASES = {
@@ -32,7 +33,7 @@ PHRASES = {
 }
 
 
-@pytest.mark.parametrize(("phrase", "text", "times"), PHRASES.values(), ids=PHRASES)
+@each_row(PHRASES)
 def test_phrases(phrase, text, times):
     assert [(found.phrase, found.times) for found in Phrases([phrase]).find(text)] == [(phrase, times)] * bool(times)
 
@@ -59,7 +60,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize(("known", "other", "share"), TEXTS.values(), ids=TEXTS)
+@each_row(TEXTS)
 def test_texts(known, other, share):
     found = [(name, part) for name, part, _ in Texts({"it": known}).find(other)]
     assert found == ([] if share is None else [("it", pytest.approx(share))])

@@ -14,17 +14,17 @@ from beamtrawl.transforms.http.reply import content_type
 from beamtrawl.transforms.kinds.image import Image
 from beamtrawl.transforms.parsing import charsets
 from tests.support import encoding_standard
-from tests.support.conformance import cases
+from tests.support.conformance import each_case
 from tests.support.tables import each_row
 
 
-@pytest.mark.parametrize("row", cases("charset", "html_sniff"))
+@each_case("charset", "html_sniff")
 def test_pages_declare_their_charset(row):
     declared = charsets.declared(base64.b64decode(row["input"]["html_b64"]), None, is_html=True)
     assert (declared or "windows-1252") == row["expected"].lower()
 
 
-@pytest.mark.parametrize("row", cases("charset", "label"))
+@each_case("charset", "label")
 def test_labels_mean_what_the_standard_says(row):
     declared = charsets.declared(b"", row["input"]["label"], is_html=False)
     assert declared == (row["expected"] and row["expected"].lower())
@@ -123,7 +123,7 @@ PARSED_OTHERWISE = {
 }
 
 
-@pytest.mark.parametrize("row", cases("media_types", "parse_mime"))
+@each_case("media_types", "parse_mime")
 def test_content_types_are_parsed_by_the_standard(row):
     essence, label = media_types.parse(row["input"]["content_type"])
     encoding = charsets.named(label) if label else None
@@ -135,7 +135,7 @@ def test_content_types_are_parsed_by_the_standard(row):
     assert (essence, encoding) == wanted[:2]
 
 
-@pytest.mark.parametrize("row", cases("media_types", "extract_mime"))
+@each_case("media_types", "extract_mime")
 def test_of_several_content_types_the_last_counts(row):
     headers = [("Content-Type", value) for value in row["input"]["content_type_headers"]]
     essence, label = media_types.parse(content_type(headers))
@@ -147,7 +147,7 @@ def test_of_several_content_types_the_last_counts(row):
     )
 
 
-@pytest.mark.parametrize("row", cases("media_types", "sniff"))
+@each_case("media_types", "sniff")
 def test_undeclared_bodies_are_sniffed_as_what_can_be_read_or_not(row):
     is_read = row["expected"].startswith("text/") or row["expected"] in Image.media_types
     expected = row["expected"] if is_read else "application/octet-stream"

@@ -97,6 +97,7 @@ def test_there_are_sixty() -> None:
     assert len(FORMS) >= 60
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_crawl_finds_all_of_them(tmp_path: Path) -> None:
     pages = {
         f"/{number}": Answer(body=form.replace("/next", f"/next/{number}").replace("quokka", WORDS[number]).encode())

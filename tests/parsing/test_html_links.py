@@ -7,7 +7,7 @@ import pytest
 from beamtrawl.transforms import urls
 from beamtrawl.transforms.parsing import html_links, html_tree
 from beamtrawl.transforms.parsing.html_page import FOLLOWED_KINDS, Link, followed, parse_page
-from tests.support.conformance import cases
+from tests.support.conformance import each_case
 from tests.support.tables import each_row
 
 URL = "http://a.org/dir/page.html"
@@ -123,7 +123,7 @@ def test_followed(kind, rel, is_followed):
     assert followed(link, nofollow=True) is False
 
 
-@pytest.mark.parametrize("row", cases("refresh_and_base", "refresh_content"))
+@each_case("refresh_and_base", "refresh_content")
 def test_refreshes_are_read_by_the_standard(row):
     refresh, expected = html_links.refresh(row["input"]["content"]), row["expected"]
     assert (refresh is None) == (expected is None)
@@ -132,7 +132,7 @@ def test_refreshes_are_read_by_the_standard(row):
         assert urls.resolve(refresh[1], URL) == urls.resolve(expected[1], URL)
 
 
-@pytest.mark.parametrize("row", cases("refresh_and_base", "base_url"))
+@each_case("refresh_and_base", "base_url")
 def test_base_urls_are_read_by_the_standard(row):
     root = html_tree.parse(row["input"]["html"]).root
     assert html_links.base_url(html_tree.elements(root), row["input"]["base"]) == row["expected"]

@@ -4,9 +4,8 @@ Expected values: the HTML standard where it is named, and else `innerText` of he
 what a click shows is text (tabs, `details`, `hidden=until-found`), a formula stands once, and sidebars are left out.
 """
 
-import pytest
-
 from beamtrawl.transforms.parsing.html_page import Page, parse_page
+from tests.support.tables import each_row
 
 
 def page(html: str) -> Page:
@@ -73,7 +72,7 @@ SEEN = {
 }
 
 
-@pytest.mark.parametrize(("html", "lines"), SEEN.values(), ids=SEEN)
+@each_row(SEEN)
 def test_what_a_reader_sees(html: str, lines: list[str]) -> None:
     found = page(f"<title>T</title><nav>n</nav><main><h1>Manual</h1>{PROSE}{html}</main>")
     assert found.text.split("\n")[2:] == lines

@@ -46,6 +46,11 @@ def test_trouble_adds_up_and_any_other_answer_forgives_it(outcome):
         assert new == HostState(failures=0, elapsed_s=0.1, crawl_delay=7.0)
 
 
+def test_a_failure_that_is_not_counted_is_one_of_those_so_far():
+    states = [HostState(failures=failures) for failures in (0, 1, 2)]
+    assert [after(state, Outcome.TIMEOUT, 1.0, is_counted=False).failures for state in states] == [1, 1, 2]
+
+
 def test_a_quick_error_speeds_nothing_up_and_a_slow_one_slows_down():
     assert after(HostState(elapsed_s=5.0), Outcome.SERVER_ERROR, 0.01).elapsed_s == 5.0
     assert after(HostState(elapsed_s=5.0), Outcome.TIMEOUT, 20.0).elapsed_s == 20.0

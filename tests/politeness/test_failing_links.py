@@ -19,6 +19,7 @@ LINKED = {
 }
 
 
+@pytest.mark.slow("whole crawls")
 @pytest.mark.parametrize(("bad", "tries"), LINKED.values(), ids=LINKED)
 def test_no_good_page_waits_for_failing_ones(tmp_path: Path, bad: list[str], tries: int) -> None:
     assert len(bad) == 40
@@ -43,6 +44,7 @@ def test_no_good_page_waits_for_failing_ones(tmp_path: Path, bad: list[str], tri
     assert {row["state"] for row in found.values()} == {"fetched", "due"}  # nothing is given up
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_crawl_ends_with_failing_templates(tmp_path: Path) -> None:
     """They are tried until the host has failed as often in a row as a dead one, and then given up."""
     site: dict[str, Page] = {"/": html("Home", links=[f"/broken/{n}" for n in range(20)])}
@@ -55,6 +57,7 @@ def test_a_crawl_ends_with_failing_templates(tmp_path: Path) -> None:
     assert {row["reason"] for row in states(tmp_path).values()} == {"fetched", "server_error", "dead_host"}
 
 
+@pytest.mark.slow("whole crawls")
 @pytest.mark.parametrize("is_everywhere", [False, True], ids=["one template", "all of the host"])
 def test_a_429_to_a_neighbours_link_stops_a_host_only_if_the_host_says_so_again(
     tmp_path: Path, is_everywhere: bool

@@ -5,10 +5,21 @@ import pytest
 from beamtrawl.transforms.blocks.rules import Block, Blocks
 from beamtrawl.transforms.frontier.selection import Due
 from beamtrawl.transforms.outcomes import Outcome
-from beamtrawl.transforms.politeness.host_queue import Done, FetchRobots, HostTurn, Skip, Visit, Wait, next_action
+from beamtrawl.transforms.politeness.backoff import HostState
+from beamtrawl.transforms.politeness.host_queue import (
+    Done,
+    FetchRobots,
+    HostTurn,
+    Skip,
+    Visit,
+    Wait,
+    browser_rules,
+    next_action,
+)
 from beamtrawl.transforms.politeness.url_queue import UrlQueue
 from beamtrawl.transforms.robots.lookup import Robots
 from beamtrawl.transforms.robots.rules import Verdict, parse
+from beamtrawl.transforms.settings import Politeness
 
 ORIGIN = "http://a.test"
 OPEN = Due(b"k" * 16, f"{ORIGIN}/open/a", "a.test", 0, 1.0, None, None, None, 0, 0, 0)
@@ -100,6 +111,18 @@ def test_a_url_is_allowed_by_the_rules_or_by_the_verdict():
     assert READ.allows(PRIVATE.url) == (False, "Disallow: /private/")
     assert ABSENT.allows(PRIVATE.url) == (True, "")
     assert CLOSED.allows(OPEN.url) == (False, "")
+
+
+def test_what_a_browser_may_request_besides():
+    turn, blocked = HostTurn("a.test", UrlQueue(), robots={ORIGIN: READ}), [Blocks()]
+    turn.state = HostState(crawl_delay=5.0)
+    rules = browser_rules(turn, Politeness(delay=1.0, response_factor=10.0), lambda: blocked[0])
+    assert [rules.allows(due.url) for due in (OPEN, OTHER, PRIVATE)] == [True, True, False]
+    blocked[0] = Blocks([Block("a.test/other", "")])  # meanwhile
+    assert [rules.allows(due.url) for due in (OPEN, OTHER)] == [True, False]
+    turn.robots[ORIGIN] = unreachable()
+    assert not rules.allows(OPEN.url) and not rules.allows("https://a.test/open/")
+    assert [rules.rest(elapsed_s) for elapsed_s in (0.1, 1.0)] == [5.0, 10.0]
 
 
 # the robots.txt files of a host, now and before: whether another origin than http://a.test answers

@@ -14,15 +14,16 @@ from tests.support.web_process import WebProcess
 RULES = "User-agent: *\nDisallow: /private\n"
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow("whole crawls"))])
 def test_forty_hosts_redirect_to_one(tmp_path: Path, workers: int) -> None:
     pages = {"/a": html("A", "a"), "/private": html("Private", "private")}
     names = [f"h{n}.test" for n in range(40)]
     sites = {name: {ROBOTS: redirect(f"//rules.test{ROBOTS}", 301), **pages} for name in names}
     sites["rules.test"] = {ROBOTS: plain(RULES), **pages}
+    engine = DirectEngine(workers, is_exact=True)  # exactly so many
     with WebProcess(sites) as web:
         seeds = [web.url(name, path) for name in (*names, "rules.test") for path in pages]
-        crawl(tmp_path, seeds, rounds=1, engine=DirectEngine(workers, []), politeness__delay=0.5, aliases__learn=False)
+        crawl(tmp_path, seeds, rounds=1, engine=engine, politeness__delay=0.5, aliases__learn=False)
         log = web.requests
         found = {url: row["state"] for url, row in states(tmp_path).items()}
         expected = {url: "denied" if url.endswith("/private") else "fetched" for url in seeds}

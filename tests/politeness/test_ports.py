@@ -172,6 +172,7 @@ def wide_web() -> dict[str, dict[str, Page]]:
     return sites
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_web_of_400_names_with_several_ports_each_is_asked_as_if_each_were_one_host() -> None:
     time = SimulatedTime()
     sites = wide_web()

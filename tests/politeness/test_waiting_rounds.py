@@ -32,6 +32,7 @@ PATIENCE = {
     ("delay", 10.0, None): 20.0,
     ("crawl_delay", 1.0, 8.0): 16.0,
     ("backoff", 10.0, None): 1.0,
+    ("template", 10.0, None): 20.0,
     ("dead", 1.0, None): 1.0,
     ("robots", 1.0, None): 1.0,
     ("retry_after", 1.0, None): 1.0,

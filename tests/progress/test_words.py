@@ -82,6 +82,10 @@ def test_a_committed_step(committed: Manifest, line: str) -> None:
 
 ENDS = {
     "frontier_empty": (End("frontier_empty", 3), "the frontier is empty"),
+    "depth": (
+        End("frontier_empty", 3, depth=2),
+        "the frontier is empty; links beyond a depth of 2 were not followed (--depth)",
+    ),
     "rounds": (End("rounds", 3), "3 rounds done, 40 URLs in the frontier"),
     "max_pages": (
         End("max_pages", 3, max_pages=1000),

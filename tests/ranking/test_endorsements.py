@@ -11,6 +11,7 @@ from beamtrawl.transforms.ranking import anchors, endorsements
 from beamtrawl.transforms.ranking.anchors import anchors_of, count_votes, is_direction, keep_specific
 from beamtrawl.transforms.ranking.endorsements import LINK_COLUMNS, current_links, weights_of
 from beamtrawl.transforms.tables.schemas import LINKS
+from tests.support.tables import each_row
 
 PAGE = {"fragment": "", "is_section": False, "is_own": False}  # a vote for a page as a whole
 
@@ -70,7 +71,7 @@ WEIGHTS = {
 }
 
 
-@pytest.mark.parametrize(("links", "expected"), WEIGHTS.values(), ids=WEIGHTS)
+@each_row(WEIGHTS)
 def test_what_a_host_repeats_of_a_page_counts_as_its_square_root(links, expected):
     hosts, targets = (np.array([row[n] for row in links], np.int64) for n in (0, 1))
     texts = (pa.chunked_array([[row[n] for row in links]], pa.string()) for n in (2, 3))
@@ -128,7 +129,7 @@ PATHS = {
 }
 
 
-@pytest.mark.parametrize(("url", "anchor", "count"), PATHS.values(), ids=PATHS)
+@each_row(PATHS)
 def test_paths_of_the_target_are_no_votes(url, anchor, count):
     pages = endorsements.pages_of(pa.table({"key": [b"0", b"1"], "url": ["http://a.test/", url]}))
     ends, texts = (np.zeros(1, np.int64), np.ones(1, np.int64)), (pa.chunked_array([[text]]) for text in (anchor, ""))

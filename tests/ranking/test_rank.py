@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.pipeline.compaction.rebuild_index import rebuild_index
-from beamtrawl.pipeline.rank import rank
+from beamtrawl.pipeline.rank import has_unranked_links, rank
 from beamtrawl.runners.crawling.console import Console
 from beamtrawl.runners.crawling.session import rank_after_crawl
+from beamtrawl.runners.engines.stock import StockEngine
 from beamtrawl.runners.progress.outputs import TextOutput
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
@@ -19,7 +20,7 @@ from beamtrawl.transforms.ranking.endorsements import DOCUMENT_COLUMNS
 from beamtrawl.transforms.ranking.read_links import count_votes, read_endorsing, read_sources
 from beamtrawl.transforms.settings import Ranking, Settings, render
 from beamtrawl.transforms.tables.schemas import DOCUMENTS, HOST_RANKS, RANKS
-from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet, read_table
+from beamtrawl.transforms.tables.table_files import TableFile, TableWriter, open_parquet, read_table
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.command_line import beamtrawl, failure
 from tests.support.corpus import documents
@@ -142,6 +143,16 @@ def test_it_can_be_done_again_and_is_no_part_of_earlier_rounds(crawl):
     assert ran.out.splitlines()[1] == "9,9"
 
 
+def test_links_are_ranked_after_each_update_that_is_not_ranked_yet():
+    def step(kind: str, round_: int, *tables: str) -> Manifest:
+        files = tuple(TableFile(table, f"{table}/{round_}", 1, 1, {}) for table in tables)
+        return Manifest(kind, round_, "", files, {}, (), "", "")
+
+    first, ranked, second = step("update", 1, "links"), step("rank", 1, "ranks"), step("update", 2)
+    steps = [[first], [first, ranked], [first, ranked, second], [step("update", 1)], []]
+    assert [has_unranked_links(some) for some in steps] == [True, False, True, False, False]
+
+
 def test_without_links_there_is_nothing_to_rank(tmp_path):
     assert failure("rank", tmp_path / "none")[1].startswith(f"{tmp_path}/none holds no crawl; start one with")
     CrawlDir(str(tmp_path)).commit(Manifest("seeds", 0, "", (), {}, (), "", ""))
@@ -219,18 +230,20 @@ def random_crawl(path, seed):
 
 
 class CountingEngine(InProcess):
-    """Counts the pipelines that it runs."""
+    """Counts the pipelines that it runs, by another engine if there is one."""
 
     pipelines = 0
+    by = None
 
     def run(self, build, seconds):
         self.pipelines += 1
-        super().run(build, seconds)
+        (self.by.run if self.by else super().run)(build, seconds)
 
 
-def ranked(directory, max_links, is_beam, options=()):
+def ranked(directory, max_links, is_beam, by=None):
     """All that ranking writes: `ranks` and `host_ranks` by name, and the folder of each segment."""
-    engine = CountingEngine(options)
+    engine = CountingEngine()
+    engine.by = by
     manifest = rank(directory, engine, max_links, datetime(2026, 1, 1, tzinfo=UTC))
     assert bool(engine.pipelines) == is_beam
     rows = {}
@@ -246,11 +259,11 @@ def ranked(directory, max_links, is_beam, options=()):
     return rows, manifest.counters, said
 
 
-@pytest.mark.parametrize(("seed", "options"), [(0, []), (1, ["--direct_num_workers=1"])], ids=["in memory", "Beam"])
-def test_links_beyond_memory_are_ranked_alike(tmp_path, seed, options):
+@pytest.mark.parametrize(("seed", "by"), [(0, None), (1, StockEngine([], []))], ids=["in memory", "Beam"])
+def test_links_beyond_memory_are_ranked_alike(tmp_path, seed, by):
     directory = random_crawl(tmp_path, seed)
     assert_same(
-        ranked(directory, max_links=0, is_beam=True, options=options),
+        ranked(directory, max_links=0, is_beam=True, by=by),
         ranked(directory, max_links=1_000_000, is_beam=False),
     )
 

@@ -97,7 +97,8 @@ def test_the_page_beside_an_update_step(tmp_path: Path) -> None:
     assert state in paragraphs(page)
     found = figures(page)
     assert (found["stage"], found["done"], found["visits to process"]) == ("1 of 9", "4", "9")
-    assert tables(page)["Committed rounds, newest first"] == [["1", "9", "0 s", "0 s", "0", "0", ""]]
+    assert tables(page)["Committed rounds, newest first"] == [["1", "9", "0 s", "", "", "", ""]]
+    assert found["URLs in the frontier before"] == "2"
 
 
 def test_the_page_of_a_crawl_that_waits_and_of_one_that_nobody_runs(tmp_path: Path) -> None:

@@ -183,6 +183,7 @@ def test_a_damaged_file_is_named(tmp_path) -> None:
     assert not (tmp_path / "report.html").exists()
 
 
+@pytest.mark.slow("whole crawls")
 def test_an_estimate_made_before_is_compared(crawl, tmp_path) -> None:
     path, _ = crawl
     assert "No estimate was saved before this crawl." in " ".join(paragraphs(report_of(path)))

@@ -6,7 +6,9 @@ from pathlib import Path
 from beamtrawl.pipeline.fetch import known_robots_rows
 from beamtrawl.transforms.archives.visits import robots_of
 from beamtrawl.transforms.http.reply import Reply
-from beamtrawl.transforms.robots.lookup import LAST_GOOD, Robots, known_robots, next_hop, start_search
+from beamtrawl.transforms.http.response_body import CUT
+from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.robots.lookup import LAST_GOOD, Robots, answered_status, known_robots, next_hop, start_search
 from beamtrawl.transforms.robots.rules import Verdict
 from beamtrawl.transforms.tables.key_scan import Wanted
 from beamtrawl.transforms.tables.schemas import RobotsRow
@@ -20,6 +22,11 @@ def test_five_redirects_are_followed_and_the_sixth_is_not():
     while search := next_hop(search, Reply(301, [("Location", f"http://b.test/{len(urls)}")])):
         urls.append(search.url)
     assert urls == [f"http://b.test/{number}" for number in range(5)]
+
+
+def test_an_answer_that_was_cut_or_failed_says_nothing():
+    replies = Reply(200), Reply(200, error=CUT), Reply(failure=Outcome.TIMEOUT), Reply(404)
+    assert [answered_status(reply) for reply in replies] == [200, None, None, 404]
 
 
 def test_a_copy_of_robots_txt_counts_for_24_hours(tmp_path: Path):
@@ -45,6 +52,15 @@ def test_a_robots_txt_of_an_archive_is_none_to_ask_by():
     assert not known.current["http://a.test"].allows("http://a.test/p")[0]
     known = known_robots([archived], "x", NOW - timedelta(minutes=1))
     assert not known.current and not known.expired
+
+
+def test_a_copy_of_a_clock_that_is_ahead_is_not_current():
+    def row(ahead: timedelta) -> RobotsRow:
+        times = {"fetched_at": NOW + ahead, "expires_at": NOW + timedelta(hours=2)}
+        return {"origin": "http://a.test", "round": 1, "verdict": "allow_all", "body": None} | times  # type: ignore[return-value]
+
+    aheads = (timedelta(minutes=-1), timedelta(minutes=1), timedelta(minutes=2))
+    assert [[*known_robots([row(ahead)], "me", NOW).current] for ahead in aheads] == [["http://a.test"]] * 2 + [[]]
 
 
 def test_a_copy_is_current_until_it_expires():

@@ -11,6 +11,7 @@ from beamtrawl.transforms.robots.rules import parse
 from beamtrawl.transforms.urls import path_patterns as patterns
 from beamtrawl.transforms.urls.path_patterns import Patterns, TooExpensive
 from beamtrawl.transforms.urls.path_rules import FewRules, ManyRules, Rule, matcher, rule_of
+from tests.support.tables import each_row
 
 PIECES = ["a", "b", "ab", "aab", "/", "*", "**", "$", "?", "%2F", "%2f", "%7E", "~", "%2A", "%E9", "%", "%zz", "é", "="]
 PIECES += ["index.html", "http://", "robots.txt", ";", "&", "$$"]
@@ -79,7 +80,7 @@ DECIDED = {
 }
 
 
-@pytest.mark.parametrize(("found", "path", "expected"), DECIDED.values(), ids=DECIDED)
+@each_row(DECIDED)
 def test_the_deciding_rule(found: list[str], path: str, expected: str | None) -> None:
     rules = ManyRules([Rule(False, pattern, pattern) for pattern in found])
     told = (False, f"Disallow: {expected}") if expected else (True, "")

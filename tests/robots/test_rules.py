@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from beamtrawl.transforms.robots.rules import Verdict, expires_at, fresh_seconds, parse, verdict_of
 from tests.support.conformance import FOLDER, absent
 from tests.support.prerequisites import lacks
+from tests.support.tables import each_row
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -120,7 +121,7 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize(("body", "path", "expected"), RULES.values(), ids=RULES.keys())
+@each_row(RULES)
 def test_rules(body, path, expected):
     allowed, rule = parse(body, "me/1.0", "http://example.com").allows(f"http://example.com{path}")
     assert allowed is expected[0]
@@ -159,7 +160,7 @@ GROUPS = {
 }
 
 
-@pytest.mark.parametrize(("body", "robot", "expected"), GROUPS.values(), ids=GROUPS.keys())
+@each_row(GROUPS)
 def test_groups(body, robot, expected):
     assert parse(body, robot).allows("http://example.com/x")[0] is expected
 
@@ -324,7 +325,7 @@ SLOW = {
 }
 
 
-@pytest.mark.parametrize(("delay", "status", "lasts"), SLOW.values(), ids=SLOW)
+@each_row(SLOW)
 def test_robots_txt_is_kept_for_two_delays(delay, status, lasts):
     assert expires_at(NOW, [], status, delay) - NOW == lasts
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.manifests import Manifest
 from beamtrawl.transforms.rights.tdm_rules import concluded, read_tdm_rules
+from beamtrawl.transforms.tables.sitemap_terms import TDMREP, TDMREP_VISITS
+from beamtrawl.transforms.tables.table_files import TableWriter
 from tests.support.command_line import beamtrawl
 from tests.support.crawls import crawl, rows, states
 from tests.support.web import Answer, Page, Web, html, plain, redirect, status
@@ -163,6 +167,29 @@ CONCLUSIONS = [
 @pytest.mark.parametrize(("training", "reserved", "expected"), CONCLUSIONS)
 def test_conclusions(training: bool | None, reserved: bool, expected: bool) -> None:
     assert concluded(training, reserved) is expected
+
+
+def test_only_the_file_that_counts_or_that_of_the_host_can_be_gone(tmp_path: Path) -> None:
+    own, other = f"http://a.test{PATH}", "http://a.test/.well-known/other.json"
+    body, at = json.dumps(RULES).encode(), datetime(2026, 11, 1, tzinfo=UTC)
+
+    def left(*visits: tuple[str, str]) -> set[str]:
+        writer = TableWriter(str(tmp_path), "visits", 1)
+        writer.write_rows(
+            [
+                {"url": url, "host": "a.test", "kind": TDMREP, "outcome": outcome, "body": body}
+                | {"fetched_at": at + timedelta(hours=number)}
+                for number, (url, outcome) in enumerate(visits)
+            ]
+        )
+        file = writer.close()
+        assert file is not None
+        files = (file._replace(counts={TDMREP_VISITS: len(visits)}),)
+        return {*read_tdm_rules(CrawlDir(str(tmp_path)), [Manifest("fetch", 1, "", files, {}, (), "", "")])}
+
+    assert left((own, "fetched"), (other, "gone")) == {"a.test"}
+    assert left((other, "fetched"), (other, "gone")) == left((other, "fetched"), (own, "gone")) == set()
+    assert left((own, "fetched"), (own, "server_error")) == left((own, "gone"), (own, "fetched")) == {"a.test"}
 
 
 MOVED = redirect("/.well-known/other.json")

@@ -97,6 +97,12 @@ PAGES: list[tuple[list[tuple[str, str]], str, Usage, bool | None]] = [
     ([("tdm-reservation", "1")], TAG.format("TDM-reservation", "0"), Usage(tdm_reservation=False), True),
     ([("tdm-reservation", "0")], TAG.format("tdm-reservation", "1"), Usage(tdm_reservation=True), False),
     ([("tdm-reservation", "1")], TAG.format("tdm-policy", "/p"), Usage(tdm_reservation=True, tdm_policy="/p"), False),
+    (
+        [("tdm-reservation", "1"), ("tdm-policy", "/h")],
+        TAG.format("tdm-policy", "/p"),
+        Usage(tdm_reservation=True, tdm_policy="/p"),
+        False,
+    ),
     ([("Content-Usage", "train-ai=y"), ("tdm-reservation", "1")], "", Usage("train-ai=y", True), False),
     ([], TAG.format("robots", "index, NoAI"), Usage(noai=True), False),
     ([("X-Robots-Tag", "noimageai")], "", Usage(noimageai=True), None),

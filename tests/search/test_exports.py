@@ -97,6 +97,7 @@ def test_korean_is_exported_as_pairs_of_characters_alone(tmp_path):
 NUMBERS = st.integers(0, 2**31 - 1)
 
 
+@pytest.mark.slow("processes")
 @given(st.lists(st.tuples(NUMBERS, NUMBERS)), st.text(), NUMBERS, NUMBERS)
 def test_protobuf_reads_every_message(postings, text, number, length):
     gaps, frequencies = [gap for gap, _ in postings], [frequency for _, frequency in postings]

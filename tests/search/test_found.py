@@ -209,6 +209,11 @@ def test_the_name_of_a_filter_is_not_respelled(tmp_path):
 def test_an_empty_query_is_said_to_be_empty(tmp_path):
     index = Index.open(indexed(tmp_path, [{"url": "http://a.test/", "text": "side"}]))
     assert index.search(" ").notes == ("the query is empty: give words, or a filter such as lang:en",)
+    for query in ('"', "()", "*", "-", "\0"):
+        assert index.search(query).notes == (
+            "the query searches for nothing: give a word, or a filter such as lang:en",
+        )
+    assert index.search("lang:en").notes == ()
 
 
 @pytest.mark.parametrize(

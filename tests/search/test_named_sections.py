@@ -52,7 +52,7 @@ HEADINGS = {
 }
 
 
-@pytest.mark.parametrize(("heading", "most"), HEADINGS.values(), ids=HEADINGS)
+@each_row(HEADINGS)
 def test_the_work_of_looking_for_a_section_is_bounded(heading, most):
     lines = [heading.format(number) for number in range(10_000)]
     starts = itertools.accumulate(map(len, lines), initial=0)

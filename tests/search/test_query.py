@@ -304,7 +304,7 @@ PLAIN = {
 }
 
 
-@pytest.mark.parametrize(("text", "query"), PLAIN.values(), ids=PLAIN)
+@each_row(PLAIN)
 def test_the_query_for_a_text(text, query):
     assert plain_query(text) == query
 

@@ -69,3 +69,13 @@ def test_only_what_is_wanted_is_read(index, tmp_path):
     index.search("fog")
     size = sum(file.stat().st_size for file in tmp_path.rglob("*.parquet"))
     assert REQUESTS.bytes < size / 20  # and not what would fill a buffer
+
+
+def test_words_that_misspellings_are_compared_with_are_read_ahead(index):
+    index.search("lighthouse")
+    REQUESTS.expect()
+    index.warm()
+    ahead = Counter(REQUESTS.names)
+    REQUESTS.expect()
+    assert index.search("lighthouze").suggestion == "lighthouse"
+    assert (ahead[POSTINGS], REQUESTS.names.count(POSTINGS)) == (SEGMENTS, 2 * SEGMENTS), "of all words, and of these"

@@ -17,6 +17,7 @@ from beamtrawl.search.index import postings
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from beamtrawl.transforms.indexing.segment_files import VERSION_KEY
 from beamtrawl.transforms.indexing.write_segment import DOCS
+from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.corpus import commit, indexed
 
 
@@ -102,6 +103,30 @@ def test_a_page_past_its_last_day_is_not_found(tmp_path):
     index = Index.open(indexed(tmp_path, rows))
     assert {hit.url for hit in index.search("word").hits} == {"http://a.test/None", "http://a.test/2500"}
     assert index.stored("http://a.test/2500") and not index.stored("http://a.test/2020")
+
+
+def test_what_is_excluded_is_not_found_and_a_day_before_ends_before_it(tmp_path):
+    rows = [
+        {"url": f"http://a.test/{number}", "text": text, "published_at": datetime(2024, 5, 5 + number, tzinfo=UTC)}
+        for number, text in enumerate(["fog signal", "fog horn", "fog horn signal"])
+    ]
+    index = Index.open(indexed(tmp_path, rows))
+    queries = {"fog": "012", "fog -signal": "1", "fog NOT horn": "0", "fog before:2024-05-06": "0"}
+    queries |= {"fog after:2024-05-06": "12", "fog --horn": "012", "horn OR signal": "012", "horn AND signal": "2"}
+    assert {q: "".join(sorted(hit.url[-1] for hit in index.search(q).hits)) for q in queries} == queries
+
+
+def test_of_copies_on_several_sites_one_is_found_and_each_by_its_site(tmp_path):
+    copied = {"text": "herring gull", "same_content_as": url_key("http://a.test/")}
+    rows = [{"url": "http://a.test/", "text": "herring gull"}, copied | {"url": "http://b.test/"}]
+    index = Index.open(indexed(tmp_path, rows))
+    found = {query: [hit.url for hit in index.search(query).hits] for query in ("gull", "gull site:b.test")}
+    assert found == {"gull": ["http://a.test/"], "gull site:b.test": ["http://b.test/"]}
+
+
+def test_what_is_joined_by_operators_has_no_shorter_query():
+    queries = ("tide", "tide reef", "tide OR reef", "tide AND reef", "(tide reef) fog")
+    assert [len(shorter.shorter(query)) for query in queries] == [0, 2, 0, 0, 0]
 
 
 def test_the_newest_first(tmp_path):

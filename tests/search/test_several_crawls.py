@@ -20,6 +20,7 @@ from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from beamtrawl.transforms.directory.named_crawls import named_crawls
 from tests.support.command_line import beamtrawl, failure
 from tests.support.corpus import commit, indexed
+from tests.support.tables import each_row
 
 FISH = [
     {"url": "http://fish.test/", "title": "Fish", "text": "herring cod cod sea", "link_rank": 2.0},
@@ -221,7 +222,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("words", "line"), REFUSED.values(), ids=REFUSED)
+@each_row(REFUSED)
 def test_names_that_are_refused(words: list[str], line: str) -> None:
     with pytest.raises(CrawlDirError) as error:
         named_crawls(words)

@@ -10,6 +10,7 @@ from beamtrawl.transforms.parsing.boilerplate import without_boilerplate
 from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.sections.element_ids import Ids
 from beamtrawl.transforms.sections.section import MAX_ID, MAX_SECTIONS, Section, place, url_of, without_passages
+from tests.support.tables import each_row
 
 A = [("A", 2, "a")]
 
@@ -46,7 +47,7 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize(("html", "expected"), FOUND.values(), ids=FOUND)
+@each_row(FOUND)
 def test_sections_of_a_page(html: str, expected: list[tuple[str, int, str]]) -> None:
     found = main_text.main_text(html_tree.parse(f"<body>{html}").root)
     assert [(section.heading(found.text), section.level, section.id) for section in found.sections] == expected

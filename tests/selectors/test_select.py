@@ -17,6 +17,7 @@ from beamtrawl.transforms.selectors.select import (
     require_size,
     select,
 )
+from tests.support.tables import each_row
 
 PAGE = """<html><body><div id=a class="x y"><h1>T <b>i</b></h1><p>one</p><p lang=ko>two<a href="/u">l</a></p>
 <div><p>in</p></div></div><dl><dt>ISBN</dt><dd>1</dd><dd>2</dd><dt>Other</dt><dd>3</dd></dl>
@@ -157,7 +158,7 @@ QUADRATIC = {
 }
 
 
-@pytest.mark.parametrize(("page", "paths", "count"), QUADRATIC.values(), ids=QUADRATIC)
+@each_row(QUADRATIC)
 def test_selectors_that_take_quadratic_time_take_less(page, paths, count):
     root, budget = html_tree.parse(page).root, Budget()
     assert len(select(root, paths, budget)) == count

@@ -17,6 +17,7 @@ from beamtrawl.transforms.settings import (
 )
 from beamtrawl.transforms.settings.page_rules import RESERVED
 from beamtrawl.transforms.tables.schemas import DOCUMENTS
+from tests.support.tables import each_row
 
 TEXT = """
 [[extract]]
@@ -127,7 +128,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("text", "line", "rest"), BAD.values(), ids=BAD)
+@each_row(BAD)
 def test_a_bad_rule_is_named_with_its_number_and_line(text, line, rest):
     with pytest.raises(SettingsError) as caught:
         parse(text)

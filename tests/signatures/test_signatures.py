@@ -27,6 +27,7 @@ from beamtrawl.transforms.settings import Fetch, changed_values, parse
 from beamtrawl.transforms.signatures.keys import key_directory, parse_key, read_key
 from beamtrawl.transforms.signatures.message import signature_base, signed_headers
 from beamtrawl.transforms.signatures.signer import Signer, asks
+from tests.support.tables import each_row
 from tests.support.web import Answer, Web, html
 
 # RFC 9421, B.1.4
@@ -126,7 +127,7 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize(("values", "expected"), ASKED.values(), ids=ASKED)
+@each_row(ASKED)
 def test_who_asks_for_a_signature(values: list[str], expected: bool) -> None:
     assert asks([("Accept-signature", value) for value in values]) is expected
 

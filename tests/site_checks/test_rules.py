@@ -23,6 +23,7 @@ from tests.support.checked_sites import (
 from tests.support.committed import commit_rows
 
 A, B, C, D = (f"http://a.test/{name}" for name in ("", "b", "c", "d"))
+NO_WEB = "<a href='mailto:a@[b'>m</a><a href='javascript:x[0]'>j</a><a href='x:[y'>o</a>"
 SECURE_A, SECURE_B = "https://a.test/", "https://a.test/b"
 MAP = "http://a.test/sitemap.xml"
 IMAGE = Said("x", "unwanted_type", 200, media_type="image/png")
@@ -54,6 +55,9 @@ BROKEN = {
     "no_title": ({A: page("A", "<a href=b>b"), B: Said(f"{DESCRIBED}<h1>B</h1>")}, (B, None)),
     "no_description": ({A: page("A", "<a href=b>b"), B: page("B", "", "")}, (B, None)),
     "several_h1": ({A: page("A", "<h1>A again</h1>")}, (A, None)),
+    "malformed": ({A: page("A", f"<a href='http://[bad/'>x</a>{NO_WEB}")}, (A, "http://[bad/")),
+    "malformed_port": ({A: page("A", f"<a href=HTTPS://a.test:99999/>x</a>{NO_WEB}")}, (A, "HTTPS://a.test:99999/")),
+    "malformed_host": ({A: page("A", f"<a href='//a b/'>x</a>{NO_WEB}")}, (A, "//a b/")),
     "no_alt": ({A: page("A", "<img src=b><img src=c alt=c>")}, (A, B)),
     "canonical_chain": (
         {

@@ -214,6 +214,7 @@ def test_sitemaps_are_not_followed_against_the_settings(tmp_path: Path) -> None:
         assert [request.path for request in web.requests] == ["/robots.txt", "/"]
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_page_that_its_sitemap_says_has_changed_is_visited_again(tmp_path: Path) -> None:
     """The sitemap is read each time; pages are due after thirty days, unless it says that they have changed."""
     changes = itertools.chain(["2020-01-01T00:00Z"], iter(lambda: datetime.now(UTC).isoformat(), ""))

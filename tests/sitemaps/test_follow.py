@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from beamtrawl.transforms.tables.schemas import ROBOTS, URLS, VISITS
 from beamtrawl.transforms.tables.sitemap_terms import PROBE, SITEMAP_VISITS, share, terms, unite, with_news
 from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls.filters import UrlFilter
+from tests.support.tables import each_row
 
 # Stated here and not imported: a changed limit fails a test.
 WEIGHT = 0.1
@@ -71,7 +71,7 @@ NAMED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("row", "urls", "rejections"), NAMED.values(), ids=NAMED)
+@each_row(NAMED)
 def test_sitemaps_that_robots_txt_names(row: dict, urls: list[str], rejections: dict) -> None:
     links = from_robots(row, ANYWHERE, SETTINGS)
     assert (found(links), rejected(links)) == (urls, rejections)
@@ -136,7 +136,7 @@ READ = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("row", "urls", "rejections"), READ.values(), ids=READ)
+@each_row(READ)
 def test_where_a_visited_sitemap_leads(row: dict, urls: list[str], rejections: dict) -> None:
     links = from_visit(row, ANYWHERE, SETTINGS)
     assert (found(links), rejected(links)) == (urls, rejections)
@@ -208,7 +208,7 @@ NEWS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("known", "said", "changes"), NEWS.values(), ids=NEWS)
+@each_row(NEWS)
 def test_news_of_a_known_url(known: dict, said: dict, changes: dict) -> None:
     url = dict.fromkeys(URLS.names) | {"host": "a.test"} | known
     news = with_news(url, dict.fromkeys(("sitemap", "sitemap_lastmod")) | said)

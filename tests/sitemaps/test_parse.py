@@ -15,7 +15,8 @@ from beamtrawl.transforms.parsing import dates
 from beamtrawl.transforms.parsing.dates import feed_date
 from beamtrawl.transforms.sitemaps.parse import Entry, Sitemap, parse_sitemap
 from beamtrawl.transforms.urls.canonical import canonicalize
-from tests.support.conformance import cases
+from tests.support.conformance import each_case
+from tests.support.tables import each_row
 
 # Stated here and not imported: a changed limit fails a test.
 MAX_BYTES = 50 << 20
@@ -33,7 +34,7 @@ OTHERWISE = {
 }
 
 
-@pytest.mark.parametrize("row", cases("sitemaps", "sitemap"))
+@each_case("sitemaps", "sitemap")
 def test_conformance_but_for_the_named_exceptions(row: dict) -> None:
     given_, expected = row["input"], row["expected"]
     body = given_["body"].encode() if "body" in given_ else base64.b64decode(given_["body_b64"])
@@ -124,7 +125,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize(("body", "expected"), FORMS.values(), ids=FORMS)
+@each_row(FORMS)
 def test_forms(body: str | bytes, expected: tuple[str, list[str]] | None) -> None:
     found = parse_sitemap(body if isinstance(body, bytes) else body.encode(), URL)
     assert (found and (found.form, [entry.url.removeprefix(SITE) for entry in found.entries])) == expected

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from beamtrawl.pipeline.compaction.fold_history import fold_history
-from beamtrawl.transforms.directory.checkpoints import fold, is_checkpoint, new_name, render_checkpoint
+from beamtrawl.transforms.directory.checkpoints import fold, is_checkpoint, new_name, render_checkpoint, wasted
 from beamtrawl.transforms.directory.claims import LOCK, Claim, render_owner
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest, Step, iso, next_step
 from beamtrawl.transforms.files import filesystem
@@ -47,6 +47,13 @@ def test_files_that_were_replaced_or_consumed_long_ago_are_dropped():
     }
     assert [(m.consumed, m.replaced) for m in folded.manifests.values()] == [((), ())] * 3 + [((), ("ab", "c"))]
     assert fold(folded.manifests, START).manifests == folded.manifests
+
+
+def test_the_share_of_bytes_that_nothing_reads():
+    files = [file("a")._replace(bytes=30), file("b")._replace(bytes=60), file("f", "frontier")._replace(bytes=10)]
+    known = {"one": manifest("update", 1, *files), "two": manifest("compact", 2, replaced=("a",), consumed=("f",))}
+    assert [wasted(known, START + hours * HOUR) for hours in (1.5, 2.5)] == [0.0, 0.4]
+    assert wasted({}, START) == 0.0
 
 
 @pytest.fixture
@@ -136,6 +143,7 @@ def test_what_a_killed_fold_left_counts_once(crawl):
     crawl.write_text("manifests/" + new_name(21), render_checkpoint(folded))
     again = CrawlDir(crawl.root)
     assert [m.name for m in again.manifests()] == [m.name for m in before]
+    assert again.committed() == folded  # without what files beside it name: those may be removed already
     assert fold_history(again, START, most=0) == 21
     assert len(crawl.names("manifests")) == 1
 

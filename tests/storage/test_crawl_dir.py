@@ -3,9 +3,11 @@
 import dataclasses
 import json
 from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar
 
 import pytest
 
+from beamtrawl.transforms.directory.claims import Claim
 from beamtrawl.transforms.directory.crawl_dir import (
     CrawlDir,
     CrawlDirError,
@@ -20,6 +22,8 @@ from beamtrawl.transforms.directory.crawl_dir import (
 )
 from beamtrawl.transforms.directory.manifests import REDO
 from beamtrawl.transforms.directory.migrations import SCHEMA_VERSION
+from beamtrawl.transforms.files import filesystem
+from beamtrawl.transforms.files.local_disk import LocalDisk
 from beamtrawl.transforms.tables.table_files import TableFile
 from tests.support.tables import each_row
 
@@ -64,6 +68,8 @@ def test_the_frontier_is_what_no_update_has_consumed():
 def test_files_and_index_folders_of_committed_steps_are_visible():
     update = committed("update", 1, [file("urls", "c")], consumed=["frontier/a"], index=["index/round=000001/s"])
     assert list(visible_files([SEEDS, update])) == ["frontier/a", "urls/c", "index/round=000001/s"]
+    dropping = dataclasses.replace(committed("compact", 2), index_dropped=("index/round=000001/s",))
+    assert list(visible_files([SEEDS, update, dropping])) == ["frontier/a", "urls/c"]
 
 
 @pytest.mark.parametrize("suffix", ["", "-1a2b3c4d"])
@@ -233,6 +239,39 @@ def test_a_step_is_committed_once(tmp_path):
     assert [path.name for path in (tmp_path / "manifests").iterdir()] == ["000001-fetch.json"]
 
 
+def test_folders_of_files_are_durable_before_the_manifest_names_them(tmp_path):
+    class Noting(LocalDisk):
+        done: ClassVar[list[str]] = []
+
+        def sync_folder(self, path):
+            self.done.append(path.removeprefix(f"{tmp_path}/"))
+            super().sync_folder(path)
+
+        def link(self, source, target):
+            self.done.append("manifest")
+            super().link(source, target)
+
+    for name in ("frontier", "index/s"):
+        (tmp_path / name).mkdir(parents=True)
+    step = committed("update", 1, [file("frontier", "a")])
+    step = dataclasses.replace(step, index_files=(TableFile("index_file", "index/s/docs", 1, 100, {}),))
+    with filesystem.mounted(str(tmp_path), Noting()):
+        CrawlDir(str(tmp_path)).commit(step)
+    assert Noting.done[:2] == ["frontier", "index/s"] and Noting.done[-2:] == ["manifest", "manifests"]
+
+
+def test_only_the_owner_of_the_claim_commits(tmp_path):
+    mine, others = (CrawlDir(str(tmp_path), Claim("lock.json", token)) for token in ("mine", "others"))
+    mine.write_text("lock.json", json.dumps({"token": "mine", "pid": 7, "host": "here"}))
+    mine.commit(committed("fetch", 1))
+    with pytest.raises(CrawlDirError, match="was taken over by process 7 on here"):
+        others.commit(committed("update", 1))
+    (tmp_path / "lock.json").unlink()
+    with pytest.raises(CrawlDirError, match="was taken over by another process"):
+        mine.commit(committed("update", 1))
+    assert mine.names("manifests") == ["000001-fetch.json"]
+
+
 def test_a_step_without_settings_has_those_of_the_last_step_before_it(tmp_path):
     crawl = CrawlDir(str(tmp_path))
     digests = [
@@ -247,6 +286,23 @@ def test_a_step_without_settings_has_those_of_the_last_step_before_it(tmp_path):
         crawl.commit(Manifest(step, round_, digest, (), {}, (), moment, moment))
     recorded = {m.step + str(m.round): m.settings_digest for m in CrawlDir(str(tmp_path)).manifests()}
     assert recorded == {"seeds0": "", "fetch1": "f" * 32, "update1": "a" * 32, "rank1": "a" * 32, "fetch2": "b" * 32}
+
+
+def test_no_concurrent_change_of_a_text_is_lost(tmp_path):
+    class Raced(LocalDisk):
+        writes = 0
+
+        def replace(self, path, data, tag):
+            self.writes += 1
+            if self.writes == 1:  # another process is first
+                super().replace(path, b"theirs\n", tag)
+                return None
+            return super().replace(path, data, tag)
+
+    with filesystem.mounted(str(tmp_path), Raced()):
+        crawl = CrawlDir(str(tmp_path))
+        crawl.change_text("notes", lambda text: text + "mine\n")
+        assert crawl.read_text("notes") == "theirs\nmine\n"
 
 
 def test_of_many_writers_of_a_new_file_one_succeeds(tmp_path):

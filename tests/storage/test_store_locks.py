@@ -2,10 +2,9 @@
 
 import dataclasses
 import json
-import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -20,23 +19,13 @@ from tests.support.prerequisites import lacks
 try:
     import obstore  # noqa: F401
 
-    from tests.support.object_stores import STORES, Store
+    from tests.support.object_stores import Store
 except ModuleNotFoundError as error:
     lacks(f"a client and a server of S3 (pip install '.[test]'): {error}", whole_module=True)
 
 pytestmark = pytest.mark.slow("object stores")
 
 WRITERS = 8
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest) -> Iterator[Store]:
-    before = dict(os.environ)
-    with STORES[request.param]() as store:
-        os.environ.update(store.environment)
-        yield store
-    os.environ.clear()
-    os.environ.update(before)
 
 
 @pytest.fixture
@@ -83,7 +72,7 @@ def test_one_of_several_takes_a_lock(crawl: CrawlDir, before: object) -> None:
     taken = []
 
     def take() -> None:
-        lock = Lock(crawl)
+        lock = Lock(crawl, stale=1.0)
         lock.__enter__()
         taken.append(lock)
 
@@ -149,7 +138,7 @@ class PausedCrawl(CrawlDir):
 def test_an_owner_that_is_paused_after_the_check_of_its_claim_commits_no_step_twice(crawl: CrawlDir) -> None:
     def take_over() -> None:
         crawl.write_text(LOCK, json.dumps((read_owner(crawl.root, LOCK) or {}) | {"beat": time.time() - 120}))
-        with Lock(crawl) as successor:
+        with Lock(crawl, stale=0.1) as successor:
             successor.commit(manifest())
 
     first = Lock(crawl)

@@ -2,12 +2,14 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.prerequisites import SHARED
+from tests.support.tables import each_row
 
 FOLDER = SHARED / "conformance"
 
@@ -22,6 +24,19 @@ def cases(name: str, kind: str) -> list[Any]:
         return [pytest.param({}, id=name, marks=pytest.mark.skip(reason=absent(file)))]
     rows = map(json.loads, file.read_bytes().splitlines())
     return [pytest.param(row, id=row["id"]) for row in rows if row["kind"] == kind]
+
+
+def each_case(name: str, kind: str) -> Callable[[Callable[..., None]], Callable[[], None]]:
+    """One test of all rows of one kind (`tables.each_row`), by id; skipped without the file."""
+    rows = cases(name, kind)
+
+    def of_all(test: Callable[..., None]) -> Callable[[], None]:
+        run = each_row({str(row.id): row.values for row in rows})(test)
+        for mark in (mark for row in rows for mark in row.marks):
+            run = mark(run)
+        return run
+
+    return of_all
 
 
 def absent(file: Path) -> str:

@@ -1,7 +1,7 @@
 """Run whole crawls in tests, and read what they wrote."""
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,8 @@ class InProcess(DirectEngine):
     Linux takes a fifth of a small round to sum up the memory of a process with the modules of all tests.
     """
 
-    def __init__(self, flags: Sequence[str] = ()) -> None:
-        super().__init__(1, flags)
+    def __init__(self) -> None:
+        super().__init__(1)
 
     def memory(self) -> Memory:
         return Memory(None, None)

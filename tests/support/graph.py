@@ -27,6 +27,7 @@ from beamtrawl.transforms.directory.pieces import NOTHING_LEFT
 from beamtrawl.transforms.directory.waiting import Waiting
 from beamtrawl.transforms.frontier.read_due import Bounds
 from beamtrawl.transforms.http.request_headers import Identity
+from beamtrawl.transforms.memory.bounds import Parts
 from beamtrawl.transforms.politeness.context import VisitContext
 from beamtrawl.transforms.settings import Settings
 
@@ -104,7 +105,7 @@ def update_step(**changes: object) -> update.UpdateStep:
     """Return an update step with files of every table, none of which exists."""
     tables = ("visits", "turns", "robots", "urls", "digests", "near", "hosts", "trap_files", "trap_samples")
     paths = {name: _paths(name) for name in (*tables, "trap_queues", "seeds")}
-    sizes = {"round": 3, "visit_rows": 10_000, "visit_bytes": 10_000 << 10, "sitemap_entries": 0, "workers": 4}
+    sizes = {"round": 3, "visit_rows": 10_000, "visit_bytes": 10_000 << 10, "sitemap_entries": 0, "parts": Parts(4)}
     step = {"root": "/nowhere", "settings": Settings(), "robot": "robot", "aliases": KnownRules.of([]), "secret": b""}
     waiting = Waiting(tuple(_paths("frontier")), tuple(_paths("frontier_left")), 2)
     return update.UpdateStep(**step | sizes | paths | {"waiting": waiting, "report": "report.json"} | changes)  # type: ignore[arg-type]

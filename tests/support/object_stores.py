@@ -240,7 +240,8 @@ class GoogleStorage:
             self._uploads[upload] = {}
             text = f"<InitiateMultipartUploadResult><UploadId>{upload}</UploadId></InitiateMultipartUploadResult>"
             return _Answer(200, {}, text.encode())
-        parts = self._uploads.pop(query["uploadId"])
+        if (parts := self._uploads.pop(query["uploadId"], None)) is None:
+            return _error(404, "NoSuchUpload")
         answer = self._written(key, b"".join(parts[number] for number in sorted(parts)))
         tag = answer.headers["ETag"].replace('"', "&quot;")
         return answer._replace(

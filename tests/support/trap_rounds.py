@@ -30,8 +30,9 @@ from beamtrawl.transforms.settings import Settings
 from beamtrawl.transforms.tables.schemas import FRONTIER, URLS
 from beamtrawl.transforms.tables.sitemap_terms import PROBE
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
-from beamtrawl.transforms.traps.draining import Queue
 from beamtrawl.transforms.traps.holds import Holds, count_held, count_waiting, hold
+from beamtrawl.transforms.traps.judge import Queue
+from beamtrawl.transforms.traps.news import Duplicates
 from beamtrawl.transforms.traps.novelty import unpack
 from beamtrawl.transforms.traps.template_rows import Name, State, newest_by_template
 from beamtrawl.transforms.traps.watch_host import Watched, watch_host
@@ -102,7 +103,7 @@ def crawl_rounds(
     visited: list[list[str]] = []
     for round_ in range(1, rounds + 1):
         forms = {form for row in samples for form in unpack(row["forms"])}
-        due = [Due(*(row.get(name) for name in Due._fields)) for row in frontier]
+        due = [Due(*(row.get(name) for name in Due._fields[:-1])) for row in frontier]
         chosen = choose(due, _SETTINGS.limits.max_pages_per_host_per_round, Budgets(traps, forms, _ALLOWED).admit)
         if not chosen:
             break
@@ -152,7 +153,9 @@ def _judge(
             copies[key] = owner
         elif like := contents.resembled(key, judged(visit["url"], page, True).get("signature")):
             near[key] = like
-    watched = watch_host(HOST, yield_rows(seen), copies, near, traps, samples, queues, _ALLOWED, round_, b"key")
+    watched = watch_host(
+        HOST, yield_rows(seen), Duplicates(copies, near), traps, samples, queues, _ALLOWED, round_, b"key"
+    )
     stale = set(watched.stale)
     candidates = [
         {"url_key": link["target_key"], "url": link["target_url"], "host": urls.host(link["target_url"])}

@@ -73,6 +73,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         yield Crawled(path, web, sites, asked)
 
 
+@pytest.mark.slow("traps")
 @pytest.mark.parametrize("name", KINDS)
 def test_every_page_worth_reading_is_found_and_hardly_any_other_asked_for(crawled: Crawled, name: str) -> None:
     asked, site = crawled.asked[name], crawled.sites[name]
@@ -82,6 +83,7 @@ def test_every_page_worth_reading_is_found_and_hardly_any_other_asked_for(crawle
     assert len(asked) - len(useful) <= MOST
 
 
+@pytest.mark.slow("traps")
 @pytest.mark.parametrize("name", KINDS)
 def test_the_status_names_each_trap(crawled: Crawled, name: str) -> None:
     found = summarize(CrawlDir(str(crawled.path)), NOW)
@@ -99,6 +101,7 @@ def test_the_status_names_each_trap(crawled: Crawled, name: str) -> None:
     assert any(line.startswith(f"alarm: {host}") and "had anything new" in line for line in lines)
 
 
+@pytest.mark.slow("traps")
 def test_a_host_that_answers_anything_is_asked_twice_a_family(crawled: Crawled) -> None:
     origin = crawled.web.url("own-words.test", "")
     found = {url: row for url, row in states(crawled.path).items() if url.startswith(origin)}
@@ -108,6 +111,20 @@ def test_a_host_that_answers_anything_is_asked_twice_a_family(crawled: Crawled) 
     assert not {row["url"] for row in rows(crawled.path, "documents")} & set(probed)
     host = crawled.web.authority("own-words.test")
     assert "same" in {row["answer"] for row in rows(crawled.path, "trap_samples") if row["host"] == host}
+
+
+def test_the_pages_of_a_small_trap_are_found_and_the_rest_is_held(tmp_path: Path) -> None:
+    site = loop(2, 24)
+    with Web({"loop.test": site, "own-words.test": own_words(24)}) as web:
+        crawl(tmp_path, [web.url("loop.test"), web.url("own-words.test")], rounds=6)
+        asked = [r.path for r in web.requests if r.host == "loop.test" and r.path != "/robots.txt"]
+        hosts = {web.authority("loop.test"), web.authority("own-words.test")}
+    useful = {site.useful(path) for path in asked} - {None}
+    assert len(useful) == site.count
+    assert len(asked) < 3 * site.count
+    assert {row["state"] for row in rows(tmp_path, "traps")} >= {"throttled", "trapped"}
+    assert {row["host"] for row in rows(tmp_path, "trap_queues")} == hosts
+    assert "probed" in {row["state"] for row in states(tmp_path).values()}  # what cannot exist
 
 
 def waiting(path: Path) -> set[str]:
@@ -139,6 +156,7 @@ def mirror(path: str) -> Page | None:
 MIRROR = Site(mirror, lambda path: None, 0)
 
 
+@pytest.mark.slow("whole crawls")
 def test_what_a_trap_holds_is_kept_and_let_go_when_the_operator_says_so(tmp_path: Path) -> None:
     with Web({"mirror.test": MIRROR}) as web:
         crawl(tmp_path, [web.url("mirror.test")], rounds=6)
@@ -161,6 +179,7 @@ def test_what_a_trap_holds_is_kept_and_let_go_when_the_operator_says_so(tmp_path
             assert len(frontier(tmp_path)) == len(waiting(tmp_path))
 
 
+@pytest.mark.slow("whole crawls")
 def test_without_detection_a_round_visits_all_that_is_due(tmp_path: Path) -> None:
     with Web({"mirror.test": MIRROR}) as web:
         crawl(tmp_path, [web.url("mirror.test")], rounds=3, traps__detect=False)
@@ -168,12 +187,14 @@ def test_without_detection_a_round_visits_all_that_is_due(tmp_path: Path) -> Non
     assert Counter(row["round"] for row in rows(tmp_path, "visits")) == {1: 1, 2: 12 + 5, 3: 24}
 
 
+@pytest.mark.slow("traps")
 def test_a_site_that_is_all_alike_is_no_trap(crawled: Crawled) -> None:
     """There is no telling its pages apart, and no end of small sites like this."""
     assert sorted(crawled.asked["alike.test"]) == sorted(ALIKE)
     assert not {url for url in held(crawled.path) if url.startswith(crawled.web.url("alike.test"))}
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_sample_ignores_the_budgets_of_templates(tmp_path: Path) -> None:
     """Else an estimate would know the templates with large budgets only."""
     names = [f"/item/{number}" for number in range(100)]

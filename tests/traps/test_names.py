@@ -3,10 +3,9 @@
 import pytest
 
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
-from beamtrawl.transforms.traps.discovery import Known, kind_of, shape_of
-from beamtrawl.transforms.traps.judge import Counts, judge
+from beamtrawl.transforms.traps.discovery import Known, shape_of
 from beamtrawl.transforms.traps.names import group_templates, pattern_of
-from beamtrawl.transforms.traps.template_rows import Kind, new_row
+from beamtrawl.transforms.traps.template_rows import Kind
 
 # templates of a host: the names of its traps
 NAMES = {
@@ -47,25 +46,6 @@ def test_the_pattern_of_a_name_matches_its_urls(name: str, path: str) -> None:
     assert not matches(f"http://b.test{path}")
 
 
-# pages, redirects, of these after two others of the template, led to pages or other templates: state, budget
-REDIRECTS = {
-    "as many as a new template has": ((0, 64, 0, 0), "open", 64),
-    "they led to pages": ((0, 64, 0, 64), "open", 512),
-    "few led on in the template": ((0, 64, 15, 0), "open", 64),
-    "they led on and on": ((0, 64, 16, 0), "throttled", 8),
-    "but to pages as well": ((0, 64, 16, 1), "open", 512),
-    "beside pages": ((8, 64, 16, 0), "open", 576),
-}
-
-
-@pytest.mark.parametrize(("came", "state", "budget"), REDIRECTS.values(), ids=REDIRECTS)
-def test_redirects_are_judged_by_where_they_lead(came: tuple[int, int, int, int], state: str, budget: int) -> None:
-    pages, redirected, chained, reached = came
-    counts = Counts(pages, pages, pages, pages, redirected=redirected, chained=chained, reached=reached)
-    row = judge(new_row("a.test", ("/go/*", Kind.PLAIN)), counts, None, [], 1)
-    assert (row["state"], row["budget"]) == (state, budget)
-
-
 NESTED = {
     ("/de/news/x.html", "/news/x.html"): Kind.SERIES,
     ("/fr/de/news/", "/de/news/"): Kind.SERIES,
@@ -78,4 +58,4 @@ NESTED = {
 @pytest.mark.parametrize(("path", "referrer"), NESTED)
 def test_a_page_below_another_folder_is_one_of_a_series(path: str, referrer: str) -> None:
     shape = shape_of(f"http://a.test{path}", f"http://a.test{referrer}")
-    assert kind_of(shape, False, (), Known()) == NESTED[path, referrer]
+    assert Known().kind_of(shape, False) == NESTED[path, referrer]

@@ -6,7 +6,7 @@ import pytest
 
 from beamtrawl.transforms.batches.batch_schemas import YieldRow
 from beamtrawl.transforms.traps.page_words import Shown, page_words
-from beamtrawl.transforms.traps.soft_404 import ErrorPages, Known, Suspicion, impossible_urls, is_soft_404, learn
+from beamtrawl.transforms.traps.soft_404 import Answers, ErrorPages, Suspicion, impossible_urls, learn
 
 # URL: the pattern of those that cannot exist
 IMPOSSIBLE = {
@@ -28,7 +28,7 @@ def test_what_cannot_exist_is_beside_a_page(url: str, pattern: str) -> None:
 
 def row(url: str, title: str, text: str | None, links: tuple[str, ...] = ()) -> YieldRow:
     words = page_words([Shown(title, text or "", url, links)])[0]
-    found = dict.fromkeys(YieldRow.__annotations__) | {"url": url, "title_words": words.title}
+    found = dict.fromkeys(YieldRow.__annotations__) | {"url": url, "title_words": words.title, "frame": 7}
     return found | {"words": None if text is None else words.text, "own_words": words.own}  # type: ignore[return-value]
 
 
@@ -69,19 +69,18 @@ PAGES = {
     "a page in the answer's words and two of its own": (
         SAME, row(GONE, "Nothing found", f"{SORRY} bado kafu"), False, False,
     ),
-    "a host that answers errors": (Known(ErrorPages.NONE), row(GONE, "Lemo", "Lemo"), True, False),
-    "a host that has not answered": (Known(ErrorPages.ASKED), row(GONE, "Lemo", "Lemo"), True, False),
-    "nobody asked": (None, row(GONE, "Lemo", "Lemo"), True, False),
-    "random answers, a series": (Known(ErrorPages.RANDOM), row(GONE, "Bado", "kafu rilo mesa"), True, True),
-    "random answers, linked from news": (Known(ErrorPages.RANDOM), row(GONE, "Bado", "kafu rilo mesa"), False, False),
+    "a host that answers errors": (Answers(ErrorPages.NONE), row(GONE, "Lemo", "Lemo"), True, False),
+    "a host that has not answered": (Answers(ErrorPages.ASKED), row(GONE, "Lemo", "Lemo"), True, False),
+    "random answers, a series": (Answers(ErrorPages.RANDOM), row(GONE, "Bado", "kafu rilo mesa"), True, True),
+    "random answers, linked from news": (Answers(ErrorPages.RANDOM), row(GONE, "Bado", "kafu rilo mesa"), False, False),
+    "random answers in one frame": (Answers(ErrorPages.RANDOM, frame=7), row(GONE, "Oh", "kafu rilo"), False, True),
+    "random answers in another frame": (Answers(ErrorPages.RANDOM, frame=8), row(GONE, "Oh", "kafu"), False, False),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("known", "page", "is_series", "is_soft"), PAGES.values(), ids=PAGES)
-def test_pages_like_the_answer_are_soft_404s(
-    known: Known | None, page: YieldRow, is_series: bool, is_soft: bool
-) -> None:
-    assert is_soft_404(known, page, is_series=is_series) == is_soft
+def test_pages_like_the_answer_are_soft_404s(known: Answers, page: YieldRow, is_series: bool, is_soft: bool) -> None:
+    assert known.has(page, is_series=is_series) == is_soft
 
 
 # URL, whether each page is named and of a series, number of pages: whether the host is asked
@@ -101,5 +100,5 @@ def test_a_host_is_asked_only_for_what_is_suspicious(
 ) -> None:
     suspicion = Suspicion()
     for _ in range(count):
-        suspicion.add(row(url, "", ""), is_named=is_named, is_series=is_series)
+        suspicion.add(row(url, "", ""), is_named=is_named, is_series=is_series, is_titled=True)
     assert bool(suspicion) == asks

@@ -8,8 +8,8 @@ import pytest
 from beamtrawl.transforms.frontier.selection import Due
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
-from beamtrawl.transforms.traps.judge import of_source
-from beamtrawl.transforms.traps.template_rows import ENOUGH, OF_SOURCE, Kind, new_row, new_sources
+from beamtrawl.transforms.traps.judge import Counts, Queues, judge
+from beamtrawl.transforms.traps.template_rows import Kind, new_row
 from tests.frontier.test_selection import due
 from tests.support.honest_sites import page, story
 from tests.support.stale_sites import STALE
@@ -48,8 +48,8 @@ def test_new_places_have_a_sample_of_a_closed_template_and_tried_ones_wait() -> 
     rows = [*waiting("a", 20), *waiting("b", 20), *waiting("c", 20)]
     assert chosen(rows, CLOSED | {"budget": 0}, TRIED) == {"b": 2, "c": 2}
     assert chosen([row._replace(redirects=1) for row in rows], CLOSED | {"budget": 0}) == {}
-    assert chosen(rows, CLOSED | {"budget": 0, "pages": 0}) == {"a": 2, "b": 2, "c": 2}
-    assert chosen(rows, CLOSED | {"state": "open", "budget": 64}, TRIED).total() == 60
+    assert chosen(rows, CLOSED | {"budget": 6}).keys() == {*"abc"}
+    assert chosen(rows, CLOSED | {"state": "open", "budget": 64}).total() == 60
 
 
 def test_which_places_have_a_sample_depends_on_the_secret() -> None:
@@ -59,13 +59,14 @@ def test_which_places_have_a_sample_depends_on_the_secret() -> None:
     assert len({*found}) > 1
 
 
-def test_no_page_decides_about_the_links_of_others() -> None:
-    assert OF_SOURCE < ENOUGH
-    assert [new_sources(CLOSED | {"pages": pages}) for pages in (0, 13, 1_000)] == [16, 3, 2]
-    useless = TRIED | {"state": "open", "pages": 2}
-    assert of_source(useless, CLOSED)["state"] == "trapped"
-    assert of_source(useless, CLOSED | {"state": "open"})["budget"] <= 2
-    assert of_source(useless | {"fresh": 1}, CLOSED)["state"] == "open"
+def test_the_links_of_a_page_start_from_what_their_template_promises() -> None:
+    useless, name = Counts(pages=2, different=2), (TRIED["template"], Kind.PLAIN)
+    for state, is_closed in (("throttled", True), ("open", False)):
+        above = CLOSED | {"state": state, "recent_pages": 30.0, "recent_fresh": 0.0 if is_closed else 30.0}
+        row = judge(new_row("a.test", name), useless, [], 6, Queues(), {("/item/*", Kind.PLAIN): above})
+        assert (row["state"], row["budget"]) == (("throttled", 0) if is_closed else ("open", 4))
+        good = judge(row, useless._replace(fresh=1), [], 7, Queues(), {("/item/*", Kind.PLAIN): above})
+        assert good["budget"] >= 8
 
 
 def test_a_family_in_which_the_host_has_answered_404_is_not_asked() -> None:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from requests.models import PreparedRequest
 
 from beamtrawl.transforms import urls
-from tests.support.conformance import cases
+from tests.support.conformance import each_case
+from tests.support.tables import each_row
 
 RESOLVED_OTHERWISE = {
     "url_parse/rfc3986-resolve-00491": ("http://g/", "the URL standard writes an empty path as /"),
@@ -16,13 +17,13 @@ RESOLVED_OTHERWISE = {
 }
 
 
-@pytest.mark.parametrize("row", cases("urls", "resolve"))
+@each_case("urls", "resolve")
 def test_references_resolve_by_the_standard(row):
     expected = RESOLVED_OTHERWISE.get(row["id"], [row["expected"]])[0]
     assert urls.resolve(row["input"]["url"], row["input"]["base"]) == expected
 
 
-@pytest.mark.parametrize("row", cases("urls", "resolve"))
+@each_case("urls", "resolve")
 def test_canonical_forms_of_the_standards_cases_are_fetched_as_they_are(row):
     url = urls.canonicalize(row["input"]["url"], row["input"]["base"])
     if url is not None:
@@ -88,7 +89,7 @@ CANONICAL = {
 }
 
 
-@pytest.mark.parametrize(("url", "expected"), CANONICAL.items())
+@each_row({url: (url, expected) for url, expected in CANONICAL.items()})
 def test_canonical(url, expected):
     assert urls.canonicalize(url) == expected
     assert expected is None or prepared(expected) == expected

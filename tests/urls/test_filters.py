@@ -119,6 +119,26 @@ def test_rules_about_the_way_to_it(limit, depth, redirects, rule):
     assert UrlFilter(Scope(depth=limit), SEEDS).reject("http://www.example.org/", depth, redirects) == rule
 
 
+# settings, URL: why it is no external target
+EXTERNAL_TARGETS = {
+    "of another host": ({}, "http://b.org/a.png", None),
+    "of the crawl": ({}, "http://www.example.org/a", "external"),
+    "without the setting": ({"check_external": False}, "http://b.org/", "external"),
+    "denied": ({"deny_hosts": ["b.org"]}, "http://b.org/", "deny_host"),
+    "excluded": ({"exclude": ["private"]}, "http://b.org/private", "exclude"),
+    "not included": ({"include": ["docs"]}, "http://b.org/", None),
+    "another port": ({}, "http://b.org:9999/", "port"),
+    "too long": ({"max_url_length": 9}, "http://b.org/", "too_long"),
+    "of any shape": ({}, "http://b.org/a/a/a/a", None),
+}
+
+
+@pytest.mark.parametrize("name", EXTERNAL_TARGETS)
+def test_which_urls_are_external_targets(name):
+    settings, url, reason = EXTERNAL_TARGETS[name]
+    assert UrlFilter(Scope(**({"check_external": True} | settings)), SEEDS).reject_external(url) == reason
+
+
 def test_two_filters_do_not_share_verdicts():
     host, domain = (UrlFilter(Scope(mode=mode), SEEDS) for mode in ("host", "domain"))
     url = "http://docs.example.org/"

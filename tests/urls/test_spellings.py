@@ -21,6 +21,7 @@ from beamtrawl.transforms.urls.filters import UrlFilter
 from tests.documents.test_finish_pages import HOME, candidates, link, page
 from tests.frontier.test_url_states import LIMITS, due, found, known, visited
 from tests.support.crawls import crawl, rows, states
+from tests.support.tables import each_row
 from tests.support.web import Web, html, plain, redirect
 
 CLEAN = "http://a.test/p?a=1&b=2"
@@ -42,7 +43,7 @@ LINKED = {
 }
 
 
-@pytest.mark.parametrize(("links", "chosen"), LINKED.values(), ids=LINKED)
+@each_row(LINKED)
 def test_a_target_is_a_candidate_once_in_its_neatest_spelling(links: list, chosen: tuple[str, int]) -> None:
     (one,) = candidates(page(HOME, [link(url, depth) for url, depth in links], score=len(links) / 0.85))
     assert (one["url"], one["depth"], one["host"]) == (*chosen, "a.test")
@@ -153,7 +154,7 @@ REDIRECTS = {
 }
 
 
-@pytest.mark.parametrize(("url", "target", "redirects", "leads_to"), REDIRECTS.values(), ids=REDIRECTS)
+@each_row(REDIRECTS)
 def test_a_redirect_may_lead_to_another_spelling(url: str, target: str, redirects: int, leads_to: str | None) -> None:
     visit = redirected(url, target, redirects=redirects)
     page, links = parse_visit(visit, "robot")
@@ -183,6 +184,7 @@ SITE = {
 PAGES = ["/", "/a", f"/b{SESSION}", f"/c{SESSION}", "/d?x=2&y=1", *(f"/{n}{SESSION}" for n in range(3))]
 
 
+@pytest.mark.slow("whole crawls")
 def test_a_crawl_visits_each_url_once_whatever_it_is_called(tmp_path: Path) -> None:
     with Web({"a.test": SITE}) as web:
         assert crawl(tmp_path, [web.url("a.test")]).reason == "frontier_empty"

@@ -1,5 +1,7 @@
 """Templates of URLs, names that no person has given, and the news of a page."""
 
+import zlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from beamtrawl.transforms.traps.novelty import Family
 from beamtrawl.transforms.traps.page_words import Shown, page_words
 from beamtrawl.transforms.urls.templates import family, form, is_opaque, template
+from tests.support.tables import each_row
 
 # path and query: template
 TEMPLATES = {
@@ -106,12 +109,19 @@ NOVELTIES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("title", "text", "url", "links", "expected"), NOVELTIES.values(), ids=NOVELTIES)
+@each_row(NOVELTIES)
 def test_what_a_page_adds_to_its_family(title: str, text: str, url: str, links: tuple, expected: tuple) -> None:
     seen = Family()
     assert novelty(seen, "Old tin", "red shoes") == (True, True)
     assert novelty(Family([b"".join([])]), "Old tin") == (True, True)
     assert novelty(seen, title, text, url, links) == expected
+
+
+def test_words_of_other_pages_are_no_news() -> None:
+    (words,) = page_words([Shown("Old tin", "red shoes", "http://a.test/", ())])
+    everywhere = Family().take(words).words
+    assert tuple(Family().take(words, everywhere))[:2] == (False, False)
+    assert tuple(Family().take(words, everywhere - {zlib.crc32(b"tin")}))[:2] == (True, True)
 
 
 def test_words_of_earlier_rounds_are_known() -> None:

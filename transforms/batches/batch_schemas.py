@@ -122,6 +122,7 @@ YIELDS = pa.schema(
         ("title_words", pa.binary()),  # hashes of words that may be news; null: no page
         ("words", pa.binary()),  # the same for title and text
         ("own_words", pa.binary()),  # those of them that are in the page's URL, or in its links below its folder
+        ("frame", pa.int64()),  # equal for pages that are alike but for words of the text and of the page's URL
         ("kind", pa.string()),  # probe: a path that cannot exist; null: a page
     ]
 )
@@ -144,6 +145,7 @@ class YieldRow(TypedDict):
     title_words: bytes | None
     words: bytes | None
     own_words: bytes | None
+    frame: int | None
     kind: str | None
 
 

@@ -95,4 +95,4 @@ def check_pattern(text: str) -> str:
     return host.lower() + (slash + path if path else "")
 
 
-_PATTERN = re.compile(r"(?!\w+:/)[^\s/]+(?:/\S*)?", re.ASCII)
+_PATTERN = re.compile(r"(?!\w+:/)[^\s/\0-\x1f\x7f]+(?:/[^\s\0-\x1f\x7f]*)?", re.ASCII)

@@ -78,10 +78,18 @@ def read_running(root: str) -> dict[str, Any] | None:
 
 
 def is_stale(owner: dict[str, Any], host: str, now: float, alive: bool, after: float) -> bool:
-    """Whether an owner has ended: no such process on this machine, or no heartbeat for `after` seconds."""
+    """Whether an owner has ended: no such process on this machine, or no heartbeat for `after` seconds.
+
+    Nor has one that lies so far in the future, by a clock that was wrong.
+    """
     if owner.get("host") == host and not alive:
         return True
-    return now - float(owner.get("beat", 0.0)) > after
+    return abs(now - float(owner.get("beat", 0.0))) > after
+
+
+def may_run(owner: dict[str, Any]) -> bool:
+    """Whether the owner of a stale claim may still run: on another machine, or if the clock of this one was changed."""
+    return "pid" in owner and (owner.get("host") != socket.gethostname() or _is_alive(owner["pid"]))
 
 
 def has_ended(owner: dict[str, Any], after: float) -> bool:

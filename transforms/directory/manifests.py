@@ -40,6 +40,7 @@ class Manifest:
     replaced: tuple[str, ...] = ()  # files of tables whose rows are in `files`
     settings: dict[str, Any] | None = None  # those that differ from the defaults, without secrets; see `Attempt.commit`
     memory: dict[str, int] | None = None  # bytes: `projected` and `peak`, of all processes of the step on one machine
+    cpu: dict[str, int] | None = None  # milliseconds of the same: `expected` by what it read, and `taken`
 
     @property
     def name(self) -> str:

@@ -72,10 +72,12 @@ def _is_linked(crawl: CrawlDir, folder: str, known: dict[str, bool]) -> bool:
 
 
 def refuse_foreign(crawl: CrawlDir, way_out: str) -> None:
-    """Raise CrawlDirError, which ends with `way_out`, for a directory without a crawl that holds other files.
+    """Raise CrawlDirError, which ends with `way_out`, for a directory without a crawl that has other files, or a file.
 
     A `crawl.toml` says that the directory is meant; what a first step that was killed has left is no other file.
     """
+    if filesystem.store_of(crawl.root).is_no_folder(crawl.root):
+        raise CrawlDirError(f"{crawl.root} is no directory; name another one")
     if crawl.exists("crawl.toml") or crawl.names("manifests", "*.json"):
         return
     if foreign := next(foreign_files(crawl), None):

@@ -1,5 +1,6 @@
 """Rows of YIELDS: the input of trap detection for the URLs that a round has requested for the first time."""
 
+import zlib
 from collections.abc import Iterable
 
 from ..batches.batch_schemas import YieldRow
@@ -7,7 +8,8 @@ from ..outcomes import Outcome
 from ..parsing.html_page import Page, followed
 from ..tables.schemas.fetching import VisitRow
 from ..tables.sitemap_terms import LESSER
-from ..traps.page_words import Shown, page_words
+from ..traps.novelty import unpack
+from ..traps.page_words import PageWords, Shown, page_words
 
 _TEXT, _LINKS, _ANCHOR = 1500, 100, 60  # maximum characters of a text, links, and characters of an anchor
 
@@ -29,10 +31,11 @@ def yield_rows(visits: Iterable[tuple[VisitRow, Page | None]]) -> list[YieldRow]
     found = [(visit, page) for visit, page in visits if _is_evidence(visit, page)]
     rows = [_row(visit) for visit, _ in found]
     with_page = [(row, page) for row, (_, page) in zip(rows, found, strict=True) if page is not None]
-    for (row, _), words in zip(
+    for (row, page), words in zip(
         with_page, page_words([_shown(row["url"], page) for row, page in with_page]), strict=True
     ):
         row["title_words"], row["words"], row["own_words"] = words
+        row["frame"] = _frame(words, page)
     return rows
 
 
@@ -52,6 +55,12 @@ def _shown(url: str, page: Page) -> Shown:
     return Shown(page.title, text, url, [link.url for link in links])
 
 
+def _frame(words: PageWords, page: Page) -> int:
+    """What two answers to paths that cannot exist have in common: title, and numbers of links and headings."""
+    title = sorted(unpack(words.title) - unpack(words.own))
+    return zlib.crc32(repr((title, len(page.links), len(page.headings), page.media_type)).encode())
+
+
 def _row(visit: VisitRow) -> YieldRow:
     return YieldRow(
         url_key=visit["url_key"],
@@ -67,5 +76,6 @@ def _row(visit: VisitRow) -> YieldRow:
         title_words=None,
         words=None,
         own_words=None,
+        frame=None,
         kind=visit["kind"],
     )

@@ -174,6 +174,9 @@ class LocalDisk(Store):
         usage = shutil.disk_usage(folder)
         return Space(usage.free, usage.total)
 
+    def is_no_folder(self, path: str) -> bool:
+        return os.path.lexists(path) and not os.path.isdir(path)
+
     def is_link(self, path: str) -> bool:
         return os.path.islink(path) or (sys.platform == "win32" and os.path.realpath(path) != os.path.abspath(path))
 

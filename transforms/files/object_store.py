@@ -9,6 +9,7 @@ import contextlib
 import functools
 import os
 import re
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -38,6 +39,8 @@ _RETRIES = {
 _PAUSES_S = (0.1, 0.3, 0.9, 2.7, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0)
 """Between tries of what obstore does not repeat: a request whose answer breaks off."""
 _BROKEN_OFF = re.compile(r"response body|invalid \w+ response|end of file|connection closed", re.IGNORECASE)
+_COMPLETED = "NoSuchUpload"
+"""The answer to the end of an upload in parts that is repeated because the first answer was lost."""
 
 _T = TypeVar("_T")
 
@@ -209,35 +212,35 @@ def _again(ask: Callable[[], _T]) -> _T:
 
 
 def _breaks_off(error: Exception) -> bool:
-    return type(error).__name__ == "GenericError" and bool(_BROKEN_OFF.search(str(error)))
+    is_generic = type(error).__name__ == "GenericError"
+    return (is_generic and bool(_BROKEN_OFF.search(str(error)))) or _COMPLETED in str(error)
 
 
 class _Upload:
-    """An object that is being written."""
+    """An object that is being written: to memory, a large one to a temporary file, so that it can be sent again."""
 
     def __init__(self, path: str) -> None:
-        self._path, at = path, _place(path)
-        with _naming(path, "write"):
-            self._writer = _obstore().open_writer(at.store, at.key, buffer_size=_PART, max_concurrency=_PARTS_AT_ONCE)
+        self._path, self._at = path, _place(path)
+        self._data: Any = tempfile.SpooledTemporaryFile(_PART)  # noqa: SIM115 - it lives until `close` or `discard`
 
     def write(self, data: Any) -> int:
-        if self._writer:
-            with _naming(self._path, "write"):
-                self._writer.write(data)
-        return len(data)
+        return len(data) if self._data.closed else int(self._data.write(data))
 
     def flush(self) -> None:
         """Does nothing: an object appears when it is closed."""
 
     def close(self) -> None:
-        writer, self._writer = self._writer, None
-        if writer:
-            with _naming(self._path, "write"):
-                writer.close()
+        if not self._data.closed:
+            with self._data, _naming(self._path, "write"):
+                _again(self._send)
 
     def discard(self) -> None:
-        """No object appears. Parts of a large one stay until the rules of the bucket remove incomplete uploads."""
-        self._writer = None
+        """No object appears."""
+        self._data.close()
+
+    def _send(self) -> None:
+        self._data.seek(0)
+        _obstore().put(self._at.store, self._at.key, self._data, chunk_size=_PART, max_concurrency=_PARTS_AT_ONCE)
 
 
 class _Place(NamedTuple):

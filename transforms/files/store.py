@@ -144,6 +144,10 @@ class Store(Protocol):
         """The space of a disk that may become full; None for a store that does not."""
         return None
 
+    def is_no_folder(self, path: str) -> bool:
+        """Whether something that is no folder is at a path, such as a file, a pipe or a broken link."""
+        return False
+
     def is_link(self, path: str) -> bool:
         """Whether a path is a symbolic link, whose folder or file lies elsewhere."""
         return False

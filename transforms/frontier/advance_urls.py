@@ -29,7 +29,7 @@ from ..traps.allow_list import compile_allow_list
 from ..traps.holds import Holds, QueueName, count_held, count_waiting, hold
 from .due_pages import write_due_pages
 from .files import write_frontier
-from .link_targets import discovered_tables
+from .link_targets import CLAIMED, discovered_tables, is_own_redirect
 from .new_urls import separate
 from .revisit_plan import Bucket, Plan, add_observed, page_rows, plan_visits, read_observed
 from .url_states import advance
@@ -131,7 +131,9 @@ class AdvanceFn(StageFn):
             yield from tagged("pages", planned.pages.items())
             yield from tagged("observed", planned.hosts.items())
         written, left = changes(rows["frontier"], kept)
-        yield from tagged("files", self._write_urls(_with(new_urls, urls)))
+        visited = {fact["url_key"] for fact in rows["facts"]}
+        claimed = sum(is_own_redirect(row) and row["url_key"] not in visited for row in urls)
+        yield from tagged("files", self._write_urls(_with(new_urls, urls), {CLAIMED: claimed} if claimed else {}))
         added = _with(new_frontier, written)
         yield from tagged("written", batches_by(added, shards(added["host"], self._shards)))
         if left:
@@ -144,9 +146,9 @@ class AdvanceFn(StageFn):
             names = sorted(waiting.keys() | held.keys())
             yield from tagged("queues", ((name, (waiting[name], held[name])) for name in names))
 
-    def _write_urls(self, urls: pa.Table) -> Iterator[TableFile]:
+    def _write_urls(self, urls: pa.Table, counts: dict[str, int]) -> Iterator[TableFile]:
         writer = TableWriter(self._root, "urls", self._round)
-        writer.write(urls.sort_by("url_key"), Counter(urls["state"].to_pylist()))
+        writer.write(urls.sort_by("url_key"), Counter(urls["state"].to_pylist()) | counts)
         return closed(writer)
 
 

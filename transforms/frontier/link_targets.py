@@ -15,6 +15,10 @@ from ..urls.filters import MAX_REDIRECTS
 FAILED_STATES = ("failed", "gone", "denied")
 """States of URLs whose last visit gave no page."""
 
+CLAIMED = "claimed"
+"""Counter of the redirects that their own site has linked first, in a round that did not visit them: their targets are
+its own, too (`release_targets`)."""
+
 _COUNTED = ("fetches", "changes")  # columns of urls about earlier visits
 _OF_BOTH = ("url", "depth", "redirects", "foreign", "kind", "sitemap")  # columns of urls and of the frontier
 _WAY = ("depth", "redirects")
@@ -158,12 +162,18 @@ def is_reopened(candidate: Row, url: Row, is_first_of_own: bool, max_depth: int 
     """Whether a link to a visited URL gives its own links another chance.
 
     With a limit of depth, a page that is nearer than known is visited again, so at most as often as its depth shrinks.
-    A way with fewer redirects counts if the known one used more than half of those allowed. A redirect that only other
-    sites linked is followed again for its own site.
+    A way with fewer redirects counts if the known one used more than half of those allowed. So does the first link of
+    its own site to a redirect whose target is unknown, as in rows of earlier versions (`release_targets`).
     """
     if url["state"] not in ("fetched", "redirected") or url["kind"] is not None:
         return False
     is_nearer = max_depth is not None and candidate["depth"] < url["depth"]
     redirects = url["redirects"] or 0
     has_fewer = redirects > MAX_REDIRECTS // 2 and candidate["redirects"] < redirects
-    return is_nearer or has_fewer or (is_first_of_own and url["state"] == "redirected")
+    is_lost = url["state"] == "redirected" and url.get("redirect_to") is None
+    return is_nearer or has_fewer or (is_first_of_own and is_lost)
+
+
+def is_own_redirect(url: Row) -> bool:
+    """Whether a row of urls is of a redirect to a known target that its own site links."""
+    return url["state"] == "redirected" and not url["foreign"] and url.get("redirect_to") is not None

@@ -72,7 +72,7 @@ def after_visit(url: Row, fact: Row, limits: Limits, follows: bool = True) -> tu
         "url": fact["respelled"] or fact["url"],
         "joined_to": _joined_to(outcome, fact),
     }
-    changed |= {name: fact[name] for name in ("redirects", "foreign", "kind")}
+    changed |= {name: fact[name] for name in ("redirects", "foreign", "kind", "redirect_to")}
     changed |= compared(url, fact)
     if outcome in REQUESTED:
         changed |= {"fetches": url["fetches"] + 1, "last_fetched_at": fact["fetched_at"], "last_status": fact["status"]}

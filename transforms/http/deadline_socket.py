@@ -96,7 +96,8 @@ class Line:
         try:
             host.encode("idna")  # ssl does the same, but only after it has taken over the socket
             self._sock.settimeout(self._exchange.patience(limit))
-            self._sock = context.wrap_socket(self._sock, server_hostname=host, do_handshake_on_connect=False)
+            name = host.removesuffix(".")  # RFC 6066, 3: a name is sent without the dot of the root
+            self._sock = context.wrap_socket(self._sock, server_hostname=name, do_handshake_on_connect=False)
             self._sock.do_handshake()
         except TimeoutError as error:
             raise RequestError(Outcome.TIMEOUT, "the handshake of TLS took too long") from error

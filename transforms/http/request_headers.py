@@ -3,6 +3,7 @@
 import base64
 import dataclasses
 import functools
+from collections.abc import Collection
 from importlib import metadata
 from urllib.parse import urlsplit
 
@@ -75,6 +76,12 @@ def own_headers(fetch: Fetch, url: str) -> dict[str, str]:
         if is_for(target, url):
             found["Authorization"] = basic(secret)
     return found
+
+
+def never_sent(fetch: Fetch, urls: Collection[str]) -> list[str]:
+    """The hosts to which credentials or headers of the settings are bound, and to which none of the URLs belongs."""
+    targets = [target for target, *_ in [*map(credentials, fetch.credentials), *map(header, fetch.headers)] if target]
+    return [target for target in dict.fromkeys(targets) if not any(is_for(target, url) for url in urls)]
 
 
 _SECRET_NAMES = frozenset({"authorization", "cookie", "proxy-authorization"})

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 MB = 1_000_000
-GROUP_BYTES = 16 << 20
+GROUP_BYTES = 8 << 20
 """Bytes of bodies in a row group of visits, more if it is one body (`transforms.politeness.workers.keeper`)."""
 
 SHARD_BYTES = 4 << 20

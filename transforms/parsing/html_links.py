@@ -104,7 +104,7 @@ def base_url(elements: Elements, url: str) -> str:
     A `<base>` within `<noscript>` is ignored, as browsers with scripts do.
     """
     for element in elements.describing["base"]:
-        if (href := element.attr("href")) is not None and element.closest("noscript") is None:
+        if (href := element.attr("href")) is not None and is_html(element) and element.closest("noscript") is None:
             base = urls.resolve(href, url)
             return url if base is None or base.startswith(("data:", "javascript:")) else base
     return url

@@ -44,6 +44,11 @@ _DATE_NAMES = (
 _JSON_LD = "application/ld+json"
 _PUBLISHED_CLASSES = frozenset({"dt-published", "published", "entry-date"})  # of microformats, and WordPress
 _MAX_TIMES = 1_000  # time elements read per page
+# An article in an article is a comment on it (HTML, 4.3.2).
+_COMMENTS = (
+    "article article, #comments, .comments, .comment, .comment-list, .commentlist, .comment-body"
+    ", [itemtype$='/Comment']"
+)
 
 
 class Meta(NamedTuple):
@@ -100,7 +105,8 @@ def keywords(tags: Meta) -> str:
 def published_at(elements: Elements, tags: Meta) -> datetime | None:
     """The publication date that the page states, in UTC; None if there is no valid one.
 
-    Taken from meta tags, else JSON-LD, else a `time` element marked as publication date, else the only `time` element.
+    Taken from meta tags, else JSON-LD, else a `time` element marked as publication date, else the only `time` element;
+    those of comments are none of the page.
     """
     return next((moment for text in _stated_dates(elements, tags) if (moment := parse_date(text))), None)
 
@@ -114,6 +120,8 @@ def _stated_dates(elements: Elements, tags: Meta) -> Iterator[str]:
     for element in elements.describing["time"][:_MAX_TIMES]:
         get = element.attr
         when = get("datetime") or element.text
+        if element.closest(_COMMENTS) is not None:
+            continue
         times.add(when)
         is_publication = get("pubdate") is not None or (get("itemprop") or "").lower() == "datepublished"
         if is_publication or not _PUBLISHED_CLASSES.isdisjoint((get("class") or "").lower().split()):

@@ -29,14 +29,14 @@ _SURROUNDINGS = ("nav", "footer", "aside", "dialog", "button", "select")
 _SURROUNDING_ROLES = frozenset({"navigation", "banner", "contentinfo", "complementary", "search", "dialog"})
 _SURROUNDING_NAMES = (
     "nav navbar navigation navheader navfooter topbar toolbar menu menubar breadcrumb breadcrumbs pager pagination"
-    " sidebar sphinxsidebar related site-header masthead banner footer copyright skiplink"
+    " sidebar sphinxsidebar related site-header masthead banner footer copyright skiplink table-of-contents"
     " cookie cookies consent newsletter social share ad ads advert advertisement popup"
 )
 _NAMED = re.compile(
-    rf"(?:^|[\s_-])(?<!has[_-])(?<!with[_-])(?:{'|'.join(_SURROUNDING_NAMES.split())})(?=\s|$)", re.IGNORECASE
+    rf"(?:^|[\s_-])(?<!has[_-])(?<!with[_-])(?<!card-)(?:{'|'.join(_SURROUNDING_NAMES.split())})(?=\s|$)", re.IGNORECASE
 )
 _LONGEST_NAME = 500  # characters; a longer class or id is ignored
-_NAMED_TAGS = ("div", "section", "ul", "ol", "dl", "p", "table", "td", "form")
+_NAMED_TAGS = ("div", "section", "ul", "ol", "dl", "p", "table", "td", "form", "address")
 _CORES = ("main", "article", "h1")  # elements that are, or begin, the main content
 _MAX_CORES = 10
 _MAX_ASIDES, _MAX_ASIDE_LINKS = 100, 100  # that are looked at
@@ -48,13 +48,13 @@ _INTRODUCED = "section, article, main"  # of which a header is no banner (HTML A
 _SHORT = 60  # characters
 SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
 
-_MARKED = "[data-nosnippet], [hidden], [role], math, [style*=display]"
+_MARKED = "[data-nosnippet], [hidden], [role], math, [style*=display], sup, span.classifier"
 _SHOWN_AS_BLOCK = re.compile(r"display\s*:\s*(?:block|flex|grid|table|list-item)", re.IGNORECASE)
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _BLOCK_NAMES = (
     "address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption"
-    " figure footer form header hr legend li main menu nav ol optgroup option p pre search section summary"
+    " figure footer form header hr label legend li main menu nav ol optgroup option p pre search section summary"
     " table tbody td tfoot th thead tr ul"
 )
 BLOCKS = HEADINGS | frozenset(_BLOCK_NAMES.split())
@@ -67,6 +67,12 @@ _HEADING_TAGS = tuple(sorted(HEADINGS))
 
 CODE = "\t"
 """The first character of a line of preformatted text (`pre`); its indentation follows."""
+
+_LINE_NUMBERS = (
+    ".linenos, .lineno, .linenumber, .ln, .line-number, [style*=user-select]"  # Pygments, Doxygen, Hugo, Prism
+)
+_PERMALINKS = frozenset("#¶§\u200b")
+"""The texts of links of a heading, or of another part of the page, to itself."""
 
 _MAX_INDENTATION = 32  # spaces
 _MAX_CODE_BLOCKS = 100_000
@@ -156,8 +162,15 @@ def seen(root: Element) -> list[Element]:
         tag = element.tag
         if tag == "math":
             twins += _twins(element)
+        elif tag == "button" and role == "tab":
+            element.tag = "div"
+        elif (tag == "span" and attr("class") == "classifier") or (tag == "sup" and _is_reference(element)):
+            element.insert_before(TextNode(" "))  # that a style puts there
         elif tag not in BLOCKS and _SHOWN_AS_BLOCK.search(attr("style") or ""):
             element.tag = "div"
+    for link in root.select('a[href^="#"]'):
+        if link.text.strip() in _PERMALINKS:
+            link.extract()
     _mark(nosnippet)
     for twin in twins:
         twin.extract()
@@ -170,7 +183,10 @@ def leave_out(root: Element, hidden: Iterable[Element]) -> list[tuple[Element, N
     left = list[tuple[Element, Node]]()
     for header in list(root.iter_elements("header")):
         if header not in dropped and header.parent is not None and header.parent.closest("header") is None:
-            names = _HEADING_TAGS if header.closest(_INTRODUCED) else "h1"
+            is_of_section = header.closest(_INTRODUCED) is not None
+            if is_of_section and _has_prose(header):
+                continue
+            names = _HEADING_TAGS if is_of_section else "h1"
             left.append((header, Element("div", {}, list(header.iter_elements(names)))))
     left += [(element, Comment("")) for element in itertools.islice(dropped, _MAX_PUT_BACK)]
     for element, place in left:
@@ -178,6 +194,12 @@ def leave_out(root: Element, hidden: Iterable[Element]) -> list[tuple[Element, N
     for element in itertools.islice(dropped, _MAX_PUT_BACK, None):
         element.extract()
     return left
+
+
+def _has_prose(header: Element) -> bool:
+    """Whether there is more in the header of a section than headings and a few words, such as names and dates."""
+    beside = (child.text.strip() for child in header if isinstance(child, Element) and child.tag not in HEADINGS)
+    return any(text.endswith(SENTENCE_ENDS) for text in beside)
 
 
 def put_back(left: Sequence[tuple[Element, Node]]) -> None:
@@ -198,6 +220,11 @@ def _is_hidden(element: Element, role: str) -> bool:
     hidden = element.attr("hidden")
     is_for_now = role == "tabpanel" or _STREAMED.fullmatch(element.attr("id") or "") is not None
     return hidden is not None and not is_for_now and hidden.strip().lower() != "until-found"
+
+
+def _is_reference(sup: Element) -> bool:
+    """Whether a superscript is the number of a note."""
+    return sup.text.isdigit() and (sup.select_one("a") or sup.closest("a")) is not None
 
 
 def _twins(math: Element) -> Iterator[Element]:
@@ -301,7 +328,8 @@ def _around(cores: Iterable[Element]) -> Set[Node]:
 def _is_named(element: Element) -> bool:
     classes, identifier = element.attr("class"), element.attr("id")
     if classes and len(classes) <= _LONGEST_NAME and _is_surrounding(classes):
-        return True
+        first = next((child for child in element if isinstance(child, Element)), None)
+        return first is None or first.attr("class") != "sidebar-title" or first.tag != "p"  # a note of docutils
     if not identifier or len(identifier) > _LONGEST_NAME or not _is_surrounding(identifier):
         return False
     return element.tag != "section" and "section" not in (classes or "").split()  # that id repeats the heading
@@ -374,6 +402,9 @@ def read(root: Element, ids: dict[Element, str]) -> Lines:
 
 def code_text(pre: Element) -> str:
     """The text of a `pre`, with a line for each block in it, of the first _MAX_CODE_BLOCKS; changes the tree."""
+    if pre.text.lstrip()[:1].isdigit():
+        for number in pre.select(_LINE_NUMBERS):
+            number.append(TextNode(" "))
     for block in list(itertools.islice(pre.iter_elements(_BLOCK_TAGS), _MAX_CODE_BLOCKS)):
         block.insert_before(TextNode("\n"))
         block.insert_after(TextNode("\n"))

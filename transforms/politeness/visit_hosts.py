@@ -56,6 +56,8 @@ def _name(work: Work) -> str:
 class _VisitFn(beam.DoFn):
     """Adds queues while the bundle runs, and completes all of them at its end; writes durable pieces."""
 
+    runs_at_once = True  # tells the runner `in_memory` to leave the bundle open while elements come
+
     def __init__(self, context: VisitContext) -> None:
         self._context = context
 

@@ -28,6 +28,7 @@ LINKED = pa.schema([("links", pa.int64()), ("hosts", pa.int64())])  # of each pa
 EDGES = pa.schema(
     [("source", pa.int64()), ("target", pa.int64()), ("weight", pa.float64())]
 )  # number, place; distinct, sorted by target
+_ORDER = [("target", "ascending"), ("source", "ascending")]  # the sum of floats depends on their order
 ANCHORS = pa.schema(
     [
         *(("is_section", pa.bool_()), ("target", pa.int64()), ("fragment", pa.string())),
@@ -229,7 +230,7 @@ def _arrive(links: Grouped, scratch: Scratch, partitions: int) -> Iterator[Any]:
 
 def _write_edges(edges: Grouped, scratch: Scratch) -> None:
     partition, batches = edges
-    scratch.write("edges", partition, from_ipc(batches, EDGES).sort_by("target"))
+    scratch.write("edges", partition, from_ipc(batches, EDGES).sort_by(_ORDER))
 
 
 def _keep_specific(votes: Grouped) -> Iterator[Batch]:

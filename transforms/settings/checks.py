@@ -55,6 +55,11 @@ def regular_expression(text: str) -> str | None:
     return _error_of(re.compile, text)
 
 
+def url_expression(text: str) -> str | None:
+    """A regular expression of URLs; an empty one, which every URL has, is a mistake."""
+    return regular_expression(text) if text else "must not be empty, because it would match everything"
+
+
 def address_range(text: str) -> str | None:
     """An IP range in CIDR form."""
     problem = _error_of(ipaddress.ip_network, text)

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from .checks import each, port, regular_expression, url_pattern
+from .checks import each, port, url_expression, url_pattern
 from .fields import setting
 
 
@@ -19,10 +19,10 @@ class Scope:
     include: list[str] = setting(
         [],
         "Regular expressions. If the list is not empty, a URL is crawled only if one of them matches.",
-        check=each(regular_expression),
+        check=each(url_expression),
     )
     exclude: list[str] = setting(
-        [], "Regular expressions. A URL that one of them matches is not crawled.", check=each(regular_expression)
+        [], "Regular expressions. A URL that one of them matches is not crawled.", check=each(url_expression)
     )
     deny_hosts: list[str] = setting([], "Hosts that are never requested, together with all their subdomains.")
     ports: list[str] = setting(

@@ -208,9 +208,7 @@ class _Reader:
         self._depth -= 1
 
     def close(self) -> None:
-        """End the elements that are still open."""
-        if self._field_depth:
-            self._end_field()
+        """End the record that is still open; a field that is cut is none, because half a URL is another one."""
         self._end_record()
 
     def _end_field(self) -> None:

@@ -84,12 +84,17 @@ def _confine(connection: duckdb.DuckDBPyConnection, crawl: CrawlDir, text: str) 
 
 
 def _refuse_writes(connection: duckdb.DuckDBPyConnection, text: str) -> None:
-    for statement in connection.extract_statements(text):
+    statements = connection.extract_statements(text)
+    for statement in statements:
         kind = statement.type.name
         if kind not in ("SELECT", "EXPLAIN", "PRAGMA"):
             raise QueryError(f"{kind} is refused, because the tables can only be read; --unsafe allows it")
         if kind == "EXPLAIN":  # EXPLAIN ANALYZE runs what it explains
             _refuse_writes(connection, _EXPLAIN.sub("", statement.query, count=1))
+    if len(statements) > 1:
+        raise QueryError(
+            f"it has {len(statements)} statements, of which the last only would be shown; give one at a time"
+        )
 
 
 def _refuse_files(connection: duckdb.DuckDBPyConnection, text: str) -> None:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from ..tables.newest import newest
 from ..tables.schemas import Row
 from .allow_list import AllowList
-from .discovery import Known, from_elsewhere, kind_of, names_of, shape_of, source_name
-from .judge import SPARED, is_exempt
+from .discovery import Known, from_elsewhere, shape_of, source_name
+from .judge import is_exempt
 from .template_rows import Kind, State, is_shared
 
 TRAP = "trap"
@@ -28,11 +28,9 @@ class Holds:
     """Decides which rows of the frontier are held; takes `TrappedHost` as tuples."""
 
     def __init__(self, trapped: Iterable[tuple], is_allowed: AllowList) -> None:
-        hosts = map(TrappedHost._make, trapped)
-        self._hosts = {one.host: (Known(one.rows), frozenset(one.forms)) for one in hosts}
+        self._hosts = {one.host: Known(one.rows, one.forms) for one in map(TrappedHost._make, trapped)}
         self._is_allowed = is_allowed
-        self._found: dict[bytes, list[Row]] = {}  # by key of the URL: each is looked up for several purposes
-        self._sampled = set[bytes]()  # keys of URLs that were found lately, on pages of whose links none was tried
+        self._found: dict[bytes, tuple[list[Row], bool]] = {}  # by key: each URL is looked up for several purposes
 
     def __bool__(self) -> bool:
         return bool(self._hosts)
@@ -50,26 +48,22 @@ class Holds:
             return []
         if row["url_key"] not in self._found:
             self._found[row["url_key"]] = self._find(row)
-        return self._found[row["url_key"]]
+        return self._found[row["url_key"]][0]
 
-    def _find(self, row: Row) -> list[Row]:
-        known, forms = self._hosts[row["host"]]
+    def _find(self, row: Row) -> tuple[list[Row], bool]:
+        """(the rows that apply to a URL, whether it was found lately, on a page of whose links none was tried)."""
+        known = self._hosts[row["host"]]
         shape = shape_of(row["url"], row["referrer"], row.get("foreign"), row.get("redirects") or 0)
-        kind = kind_of(shape, bool(row["links_without_news"]), forms, known)
-        names = names_of(shape, kind, known.rows)
-        found = [known.rows[name] for name in names if name in known.rows and known.rows[name]["state"] != State.OPEN]
-        is_new = found and (found[0]["template"], found[0]["kind"]) == (shape.template, kind)
-        is_recent = (row.get("discovered_round") or 0) >= max(one["round"] for one in known.rows.values()) - 1
-        if is_new and is_recent and source_name(shape, kind):
-            self._sampled.add(row["url_key"])
-        return [] if found and self._is_allowed(row["url"]) else found
+        kind = known.kind_of(shape, bool(row["links_without_news"]))
+        names = known.names_of(shape, kind)
+        found = [] if self._is_allowed(row["url"]) else [known.rows[name] for name in names if known.is_closed(name)]
+        is_untried = names[0] == (shape.template, kind) and source_name(shape, kind) is not None
+        return found, is_untried and (row.get("discovered_round") or 0) >= known.round - 1
 
     def __call__(self, row: Row) -> bool:
-        """Whether a row is held. A sample is exempt while its host has other pages to visit."""
-        budgets = [int(one["budget"]) for one in self.throttled(row) if one["state"] == State.TRAPPED]
-        if row["url_key"] in self._sampled:
-            return False
-        return bool(budgets) and (min(budgets) == 0 or int.from_bytes(row["url_key"][-4:]) % SPARED != 0)
+        """Whether a row is held."""
+        is_trapped = any(one["state"] == State.TRAPPED for one in self.throttled(row))
+        return is_trapped and not self._found[row["url_key"]][1]
 
 
 def hold(

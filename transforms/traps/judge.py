@@ -1,30 +1,17 @@
-"""Judges URL templates by the content of their pages: whether they are sampled or held, and their budget of pages.
+"""The row of a template after a round: what its results promise, and how many of its URLs the next round may visit."""
 
-All functions depend only on rows of table traps. docs/trap-judgement.md states the rules.
-"""
-
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ..tables.schemas import Row
-from .draining import DRAINED, Queue, drains, is_useful
-from .template_rows import ENOUGH, FIRST, OFTEN, SOURCE, WINDOW, Kind, State, is_sure, requests_of, results
+from . import promise
+from .template_rows import ANY, ENOUGH, FIRST, GROWTH, SOURCE, Kind, Name, State, is_shared, requests_of, template_part
 
-ALL_FAIL, ALL_REFUSED, ALL_CHAINED = 64, 16, 16
-"""Number of requests without a page, of refused types, and of redirects after two others of the same template, before
-a template or a file extension is throttled."""
-
-SPARED = 32
-"""One in this many URLs of a held template is not held while its host has other pages to visit."""
-
-_GROWTH, _SLOWER, _CAUTIOUS = 8, 4, 2  # growth of the budget: with frequent news, the same in a series, with some news
-_SURE = 2  # factor of the growth of a template that is surely no trap
-_SAMPLED, _REOPENED = 8, 16  # pages per round: newly throttled, and reopened
-_MOST_FOREIGN = 48  # pages per round of a throttled template of kind foreign
-_SELDOM = 1 / 4  # share of recent pages with news, up to which an open template is throttled
-_LIKE_BEFORE = 2  # while a template drains, its budget is at least its different pages so far by this
-_LED_ON = 1 / 8  # share of redirects without which a template of redirects is throttled
-_OF_SOURCE = 2  # pages per round by the links of a page, of which nothing was useful
+_MOST_FOREIGN = 48  # pages per round of a closed template of kind foreign
+_SHARED = (16, 2)  # pages in the first round, and growth, of all new templates together
+_OF_SOURCE = 4  # least pages per round by the links of a page to an open template
+_USEFUL = 16  # a template is drained if one of so many results was good lately, or half of its pages are different
+_DRAINED = 48  # least pages per round of a template that is drained
 _SAMPLES = 3
 
 
@@ -37,114 +24,115 @@ class Counts(NamedTuple):
     different: int = 0  # pages that are not copies
     failed: int = 0  # no page: an error, a refused type
     redirected: int = 0
-    chained: int = 0  # redirects after two others, all of them of the template
     reached: int = 0  # pages that count, and other templates, to which its redirects led
 
 
-def capped(row: Row, budget: int) -> int:
-    """The budget of a template that is not open: other sites' links never get many pages of such a template."""
-    return min(budget, _MOST_FOREIGN) if row["kind"] == Kind.FOREIGN else budget
+class Queue(NamedTuple):
+    """The URLs of a host, or of a template, after a round."""
+
+    waiting: int  # in the frontier
+    held: int  # moved to state trapped by the round
+
+
+class Queues(NamedTuple):
+    """What waited before a round."""
+
+    of_host: Queue | None = None
+    own: Queue | None = None  # of the template
+    requested: int = 0  # URLs of the host that the round requested
+
+
+def promised(row: Row | None, known: Mapping[Name, Row]) -> float:
+    """What the URLs of a row promise: links of a page start from what their template does, this from new templates."""
+    if row is None:
+        return promise.PRIOR
+    good = row["recent_fresh"]
+    return promise.promise(good, row["recent_pages"] - good, prior_of((row["template"], row["kind"]), known))
+
+
+def prior_of(name: Name, known: Mapping[Name, Row]) -> float:
+    """What is expected before there are results: of a page's links as of their template, of this as of new ones."""
+    if SOURCE in name[0]:
+        return promised(known.get((template_part(name[0]), name[1])), known)
+    return min(promise.PRIOR, promised(known.get((ANY, name[1])), known)) if name[0] != ANY else promise.PRIOR
 
 
 def judge(
-    row: Row, counts: Counts, queue: Queue | None, samples: Iterable[str], round_: int, own: Queue | None = None,
-    requested: int = 0,
-) -> Row:  # fmt: skip
-    """The row after a round, of which `requested` URLs of the host were new.
+    row: Row, counts: Counts, samples: Iterable[str], round_: int, queues: Queues, known: Mapping[Name, Row]
+) -> Row:
+    """The row after a round, given all rows of the host.
 
-    `queue` is the host's queue before the round, `own` that of the template, if known.
+    A redirect is no result until the next round shows where it leads.
     """
-    recent = counts.pages + (counts.failed if row["kind"] == Kind.FOREIGN else 0)
-    kept = min(1.0, max(0, WINDOW - recent) / max(1, row["recent_pages"]))
     after = row | {name: row[name] + count for name, count in counts._asdict().items()}
-    after |= {
-        "round": round_,
-        "first": row["first"] or round_,
-        "waiting": queue.waiting if queue else None,
-        "template_waiting": own.waiting if own else None,
-        "requested": requested,
-        "samples": list(samples)[:_SAMPLES] or row["samples"],
-    }
-    after["recent_pages"] = row["recent_pages"] * kept + recent
-    after["recent_fresh"] = row["recent_fresh"] * kept + counts.fresh
-    is_draining = drains(row, after, queue, own, results(after))
-    good = counts.fresh + counts.reached * (row["redirected"] == requests_of(row))
-    if row["state"] == State.OPEN:
-        state, budget = _of_open(after, counts)
-    elif good and (row["state"] == State.TRAPPED or good >= OFTEN * (recent + counts.redirected)):
-        state, budget = State.OPEN, max(_REOPENED, _GROWTH * good)
-        after |= {"recent_pages": float(recent), "recent_fresh": float(counts.fresh)}  # it is judged anew
-    elif good:  # a throttled template remains so, because only the queues of such templates are counted
-        state, budget = State.THROTTLED, max(_REOPENED, _GROWTH * good)
-    elif is_draining:
-        state, budget = State.THROTTLED, row["budget"]
-    else:
-        state, budget = State(row["state"]), max(_SAMPLED if is_useful(after) else 1, row["budget"] // 2)
-    if is_draining:
-        budget = max(budget, DRAINED, _GROWTH * counts.pages, after["different"] // _LIKE_BEFORE)
-    if state != State.OPEN:
-        budget = capped(row, budget)
+    useful = counts.reached + counts.fresh
+    useless = counts.pages + counts.failed + max(counts.reached, row["unresolved"]) - useful
+    good, bad = promise.remember(row["recent_fresh"], row["recent_pages"] - row["recent_fresh"], useful, useless)
+    after |= {"recent_fresh": good, "recent_pages": good + bad, "unresolved": counts.redirected, "round": round_}
+    after |= {"first": row["first"] or round_, "samples": list(samples)[:_SAMPLES] or row["samples"]}
+    after |= {"waiting": queues.of_host and queues.of_host.waiting, "requested": queues.requested}
+    after |= {"template_waiting": queues.own and queues.own.waiting}
+    kind, share = Kind(row["kind"]), promised(after, known)
+    state, is_source = State.OPEN, SOURCE in row["template"]
+    if share <= promise.CLOSED and bad >= ENOUGH * (not is_source):
+        state = State.TRAPPED if row["state"] == State.TRAPPED and not useful else State.THROTTLED
+    is_worth = good * _USEFUL >= good + bad or after["different"] * 2 >= after["pages"] > 0
+    is_drained = is_finite(row, queues) and is_worth
+    budget = budget_of(after, known, useful)
+    if is_drained:
+        budget = max(budget, _DRAINED, GROWTH[Kind.SERIES] * counts.pages)
+    if kind is Kind.FOREIGN and state != State.OPEN:
+        budget = min(budget, _MOST_FOREIGN)
     since = row["since"] if state == row["state"] and row["since"] else round_
     return after | {"state": state, "budget": budget, "since": since}
 
 
-def _of_open(row: Row, counts: Counts) -> tuple[State, int]:
-    """(state, budget) of a template that was open, from its row after a round with these results."""
-    if row["kind"] == Kind.TYPE:
-        if row["pages"]:
-            return State.OPEN, max(FIRST[Kind.TYPE], _GROWTH * requests_of(row))
-        return (State.THROTTLED, 1) if row["failed"] >= ALL_REFUSED else (State.OPEN, ALL_REFUSED)
-    share = row["recent_fresh"] / row["recent_pages"] if row["recent_pages"] >= ENOUGH else 1.0
-    is_dead = not row["pages"] and not row["reached"] and (row["failed"] >= ALL_FAIL or row["chained"] >= ALL_CHAINED)
-    resolved = row["redirected"] - counts.redirected  # the round after a redirect shows where it leads
-    leads_on = row["redirected"] < requests_of(row) or row["reached"] > _LED_ON * resolved
-    if share <= _SELDOM or is_dead or (resolved >= ALL_CHAINED and not leads_on):
-        return State.THROTTLED, _SAMPLED
-    fast = _SLOWER if row["kind"] == Kind.SERIES else _GROWTH
-    growth = _CAUTIOUS if share < OFTEN else fast * _SURE if is_sure(row) else fast
-    first, requests = FIRST[Kind(row["kind"])], requests_of(row)
-    leads_nowhere = row["redirected"] == requests and not row["reached"]
-    if leads_nowhere and resolved >= ENOUGH:
-        return State.OPEN, _REOPENED
-    is_barren = leads_nowhere or not (row["pages"] or row["redirected"])
-    return State.OPEN, first if requests < ENOUGH or is_barren else max(first, growth * requests)
+def is_finite(row: Row, queues: Queues) -> bool:
+    """Whether a queue is known to become shorter: then pages that are different are worth as much as news.
 
-
-def of_source(row: Row, template_: Row | None) -> Row:
-    """The row of a page's links to a template after a round: it is sampled until one of them is useful.
-
-    If nothing of a first sample is, while the template is not open, the others wait for the template.
+    So are fewer of its URLs waiting than a round before, and of its host by half of the requests of that round: where a
+    page leads to less than half a new URL on average, at most as many as wait are still to be found.
     """
-    if row["fresh"] or row["reached"]:
-        return row
-    is_closed = template_ is not None and template_["state"] != State.OPEN
-    if is_closed and row["state"] == State.OPEN:
-        return row | {"state": State.TRAPPED, "since": row["round"], "budget": 0}
-    is_unresolved = row["redirected"] == requests_of(row)  # the next round shows where they led
-    return row | {"budget": min(row["budget"], _SAMPLED if is_unresolved else _OF_SOURCE)}
+    by_host = _shrinks(row["waiting"], queues.of_host, row["requested"] / 2)
+    return by_host and (queues.own is None or _shrinks(row["template_waiting"], queues.own, 1))
 
 
-def end(row: Row, is_idle: bool, round_: int) -> Row:
-    """The row of a template that is not open, given whether its host has nothing else to visit (`is_idle`).
-
-    On an idle host, a throttled template that was sampled for two rounds and does not shrink becomes trapped.
-    """
-    if row["state"] == State.TRAPPED:
-        return row | {"budget": 0, "round": round_} if is_idle and row["budget"] else row
-    is_sampled = row["since"] + 1 < round_ and row["budget"] < capped(row, DRAINED) and not is_useful(row)
-    if not is_idle or not is_sampled:
-        return row
-    return row | {"state": State.TRAPPED, "since": round_, "round": round_, "budget": 0}
+def _shrinks(before: int | None, queue: Queue | None, least: float) -> bool:
+    return before is not None and queue is not None and sum(queue) <= before - max(1, least)
 
 
-def wake(row: Row, round_: int) -> Row:
-    """The row of a trapped template on a host that has other pages to visit again: the template is sampled."""
-    is_small = SOURCE in row["template"] and requests_of(row) < ENOUGH
-    if row["state"] != State.TRAPPED or row["budget"] or is_small:
-        return row
-    return row | {"budget": 1, "round": round_}
+def end(row: Row, is_idle: bool, round_: int, known: Mapping[Name, Row]) -> Row:
+    """The row of a template that is not open, given whether its host has nothing else to visit (`is_idle`)."""
+    state = row["state"]
+    if not is_idle:
+        state = State.THROTTLED
+    elif row["budget"] <= 1 or (
+        row["since"] + 1 < round_ and row["budget"] <= promise.SAMPLE and promised(row, known) <= promise.ENDED
+    ):  # after two rounds it is known whether it is finite
+        state = State.TRAPPED
+    return row if state == row["state"] else row | {"state": state, "since": round_, "round": round_}
 
 
 def is_exempt(depth: int, kind: str | None, digest: bytes | None) -> bool:
     """Whether a URL of the frontier is never held: a seed, no page, or a page that was visited before."""
     return depth == 0 or kind is not None or digest is not None
+
+
+def budget_of(row: Row, known: Mapping[Name, Row], last: int = 0) -> int:
+    """How many URLs of a row the next round may visit, after one with so many useful results.
+
+    A page of whose links none was useful waits while their template is closed.
+    """
+    kind, bad = Kind(row["kind"]), row["recent_pages"] - row["recent_fresh"]
+    first, growth = _SHARED if is_shared(row["template"]) else (FIRST[kind], GROWTH[kind])
+    budget = promise.budget(promised(row, known), bad, requests_of(row), last, first, growth)
+    if SOURCE not in row["template"] or row["recent_fresh"]:
+        return budget
+    above = known.get((template_part(row["template"]), kind))
+    return 0 if above and above["state"] != State.OPEN else min(budget, _OF_SOURCE)
+
+
+def first_budget(name: Name, known: Mapping[Name, Row]) -> int:
+    """The budget of a template without results."""
+    kind = Kind(name[1])
+    return promise.budget(prior_of(name, known), 0, 0, 0, FIRST[kind], GROWTH[kind])

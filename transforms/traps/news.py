@@ -1,7 +1,6 @@
 """Which pages of a host are news: words and titles that its other pages have not shown."""
 
 import itertools
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -9,9 +8,8 @@ from ..batches.batch_schemas import YieldRow
 from ..tables.schemas import Row
 from . import soft_404
 from .judge import Counts
-from .novelty import Family, Novelty, pack, unpack
-from .page_words import PageWords
-from .soft_404 import Suspicion, is_soft_404
+from .novelty import Family, pack
+from .soft_404 import Answers, Suspicion
 from .stacks import is_stacked
 from .template_rows import Kind
 
@@ -19,16 +17,8 @@ _VARIED, _LARGE = 5, 1_000
 """Minimum pages of a host with many new words, or minimum pages, before pages count as without news: on a host where
 all pages are similar or have few words, that is no evidence of a trap."""
 
-
-class Seen(NamedTuple):
-    """What the pages of a host have shown so far."""
-
-    words: frozenset[int] = frozenset()
-    telling: int = 0  # pages with many new words
-    pages: int = 0
-
-
-NOTHING_SEEN = Seen()
+FOREIGN = "foreign "
+"""Precedes the families of URLs that only other sites link, in table trap_samples."""
 
 
 class Duplicates(NamedTuple):
@@ -40,84 +30,63 @@ class Duplicates(NamedTuple):
     def has_copy(self, request: YieldRow) -> bool:
         """Whether a page is a copy; a near duplicate is one if its URL piles up parts of the other one's."""
         key = request["url_key"]
-        like = self.copies.get(key) or self.near.get(key)
-        return key in self.copies or (like is not None and is_stacked(request["url"], like))
+        return key in self.copies or (key in self.near and is_stacked(request["url"], self.near[key]))
 
 
 class HostNews:
     """What the pages of a host have shown, in earlier rounds and in this one, by family of templates.
 
     `trap_samples` are the rows of earlier rounds, which had so many `pages`; `answers` is what the answers of this
-    round to URLs that cannot exist say of their families; what `site` has is no news either.
+    round to URLs that cannot exist say of their families. Pages that only other sites link come last: these know what
+    the others have shown, but not the reverse.
     """
 
-    def __init__(
-        self, trap_samples: Iterable[Row], pages: int, answers: Mapping[str, soft_404.Known], site: Seen
-    ) -> None:
+    def __init__(self, trap_samples: Iterable[Row], pages: int, answers: Mapping[str, Answers]) -> None:
         rows, words = list(trap_samples), dict[str, list[bytes]]()
         for row in rows:
             words.setdefault(row["template"], []).extend(row["words"])
         self._families = {group: Family(seen) for group, seen in words.items()}
-        self._words = set(site.words).union(*(one.seen for one in self._families.values()))
-        self._telling = site.telling + sum(row["telling"] or 0 for row in rows)
-        self._pages = site.pages + pages
-        self._answers = dict(answers)
+        self._words = set[int]().union(*(one.seen for name, one in self._families.items() if name[:1] == "/"))
+        self._telling = sum(row["telling"] or 0 for row in rows if row["template"][:1] == "/")
+        self._pages, self._answers = pages, dict(answers)
         self._asked = soft_404.answers_of(rows) | self._answers
         self._suspicions = dict[str, Suspicion]()
-        self._new_telling, self._new_forms = Counter[str](), dict[str, list[int]]()
-        self.forms = {form for row in rows for form in unpack(row["forms"])}
-
-    @property
-    def seen(self) -> Seen:
-        return Seen(frozenset(self._words), self._telling, self._pages)
-
-    def add_form(self, form: int | None, group: str) -> None:
-        """Remember the form of a URL."""
-        if form is not None and form not in self.forms:
-            self.forms.add(form)
-            self._new_forms.setdefault(group, []).append(form)
 
     def take(self, request: YieldRow, group: str, kind: Kind, duplicates: Duplicates) -> Counts:
         """Add a page and return what it counts as: fresh, with news, different."""
-        is_series = kind is not Kind.PLAIN
-        added = self._added(request, group, is_series)
-        is_copy = duplicates.has_copy(request) or is_soft_404(self._asked.get(group), request, is_series=is_series)
+        is_series, key = kind is not Kind.PLAIN, request["url_key"]
+        name = FOREIGN + group if kind is Kind.FOREIGN else group
+        family = self._families.setdefault(name, Family())
+        telling = family.telling
+        added = family.take(request, self._words if is_series else frozenset())
+        self._pages += 1
+        self._telling += family.telling - telling
+        self._words |= added.words
+        answers = self._asked.get(group)
+        is_copy = duplicates.has_copy(request) or (answers is not None and answers.has(request, is_series=is_series))
         is_uniform = self._telling < _VARIED and self._pages < _LARGE
-        is_told = added.has_new_title or (added.is_news and request["url_key"] not in duplicates.near)
+        is_told = added.has_new_title or (added.is_news and key not in duplicates.near)
         is_news = not is_copy and (is_told or is_uniform)
         is_fresh = is_news or (not is_series and not is_copy)
-        if is_fresh and not is_uniform and group not in self._asked:
+        if is_fresh and not is_uniform and answers is None:
             suspicion = self._suspicions.setdefault(group, Suspicion())
-            suspicion.add(request, is_named=added.is_named or not is_news, is_series=is_series)
+            suspicion.add(
+                request, is_named=added.is_named or not is_news, is_series=is_series, is_titled=added.has_new_title
+            )
         return Counts(pages=1, fresh=int(is_fresh), news=int(is_news), different=int(not is_copy))
-
-    def _added(self, request: YieldRow, group: str, is_series: bool) -> Novelty:
-        found = PageWords(request["title_words"] or b"", request["words"] or b"", request["own_words"] or b"")
-        added = self._families.setdefault(group, Family()).take(found, self._words if is_series else frozenset())
-        self._pages += 1
-        self._words |= added.words
-        self._new_telling[group] += added.is_telling
-        self._telling += added.is_telling
-        return added
 
     def suspected(self) -> dict[str, YieldRow]:
         """A page of each family that may answer any URL with a page, of as many as are asked at once."""
         found = {group: one.sample for group, one in self._suspicions.items() if one and one.sample}
         return dict(itertools.islice(found.items(), soft_404.ASKED_AT_ONCE))
 
-    def rows(self, host: str, round_: int, asked: Iterable[str]) -> list[Row]:
+    def rows(self, host: str, round_: int, asked: Iterable[str], forms: Mapping[str, Iterable[int]]) -> list[Row]:
         """The rows of trap_samples of the round, in which URLs that cannot exist are requested of some families."""
-        families = self._families
-        answers = self._answers | {group: soft_404.Known(soft_404.ErrorPages.ASKED) for group in asked}
-        added = (group for group, family in families.items() if family.added)
-        return [
-            {"host": host, "template": group, "round": round_, "telling": self._new_telling[group]}
-            | {"words": [pack(families[group].added)] if group in families else []}
-            | {"forms": pack(self._new_forms.get(group, ()))}
-            | (
-                {"answer": answers[group].answer, "answer_words": pack(answers[group].words)}
-                if group in answers
-                else {}
-            )
-            for group in sorted({*self._new_forms, *answers, *added})
-        ]
+        answers = self._answers | dict.fromkeys(asked, Answers(soft_404.ErrorPages.ASKED))
+        found = []
+        for group in sorted({*answers, *forms, *(group for group, family in self._families.items() if family.added)}):
+            family = self._families.get(group, Family())
+            row: Row = {"host": host, "template": group, "round": round_, "telling": family.telling}
+            row["forms"] = pack(forms.get(group, ()))
+            found.append(row | {"words": [pack(family.added)]} | (answers[group].columns() if group in answers else {}))
+        return found

@@ -1,13 +1,12 @@
 """Detects news on a page: words, names and numbers that no earlier page of its family contains."""
 
-import zlib
 from collections.abc import Iterable, Set
 from itertools import filterfalse
 from typing import NamedTuple
 
 import numpy as np
 
-from .page_words import PageWords
+from ..batches.batch_schemas import YieldRow
 
 _ENOUGH = 2  # minimum new words of a text; of a title one suffices
 _TELLING = 10  # minimum new words of a page that is not a variation of others
@@ -20,18 +19,19 @@ class Family:
     def __init__(self, seen: Iterable[bytes] = ()) -> None:
         self.seen = set[int]().union(*map(unpack, seen))
         self.added: list[int] = []
+        self.telling = 0  # pages of this round with many new words
 
-    def take(self, words: PageWords, elsewhere: Set[int] = frozenset()) -> "Novelty":
+    def take(self, page: YieldRow, elsewhere: Set[int] = frozenset()) -> "Novelty":
         """Adds the words of a page and returns their novelty. Words `elsewhere` are known, too."""
-        text = set(filterfalse(self.seen.__contains__, memoryview(words.text).cast("I").tolist()))
-        title = text.intersection(unpack(words.title))  # whose words are among those of the text
+        text = set(filterfalse(self.seen.__contains__, memoryview(page["words"] or b"").cast("I").tolist()))
+        title = text.intersection(unpack(page["title_words"]))  # whose words are among those of the text
         if len(self.seen) < _MOST:
             self.seen |= text
             self.added += text
-        new_title, new = title - elsewhere, text - elsewhere
+        new_title, new, own = title - elsewhere, text - elsewhere, unpack(page["own_words"])
         is_news = bool(new_title) or len(new) >= _ENOUGH
-        is_named = is_news and new_title <= (own := unpack(words.own)) and len(new - own) < _ENOUGH
-        return Novelty(bool(new_title), is_news, is_named, len(new) >= _TELLING, text)
+        self.telling += len(new) >= _TELLING
+        return Novelty(bool(new_title), is_news, is_news and new_title <= own and len(new - own) < _ENOUGH, text)
 
 
 class Novelty(NamedTuple):
@@ -40,12 +40,7 @@ class Novelty(NamedTuple):
     has_new_title: bool  # at least one new word in the title
     is_news: bool
     is_named: bool  # and all of it is in the page's own URL and its links below its folder
-    is_telling: bool
     words: Set[int]  # of the text, that no page of the family had
-
-
-def form_hash(form: str) -> int:
-    return zlib.crc32(form.encode())
 
 
 def pack(hashes: Iterable[int]) -> bytes:

@@ -4,19 +4,24 @@ A family whose pages look like answers to any address is asked for two such path
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from ..batches.batch_schemas import YieldRow
+from ..tables.schemas import Row
 from ..urls.templates import extension
-from .novelty import unpack
+from .novelty import pack, unpack
 
 ASKED_AT_ONCE = 8
 """Families of a host that are asked in a round, with `_PATHS` requests each."""
 
 _PATHS = 2  # per family; one does not tell a fixed answer from a random one
-_NAMED, _SERIES = 2, 8  # pages of a round that make a family suspicious: with news of their URL alone, and in a series
+_NAMED, _SERIES, _ALIKE = 2, 8, 8
+"""Pages of a round that make a family suspicious: with news of their URL alone, in a series, and with one frame but no
+new title."""
+
 _ENOUGH = 2  # words of a page that the answer does not have and that make it a page of its own
 _IN_COMMON = 1 / 2  # share of the words of the shorter answer that both have, if the answer is always the same
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -32,11 +37,26 @@ class ErrorPages(StrEnum):
     RANDOM = "random"  # a page with other words for each path
 
 
-class Known(NamedTuple):
+class Answers(NamedTuple):
     """What is known of a family."""
 
     answer: ErrorPages
     words: frozenset[int] = frozenset()  # of the answer, if it is the same
+    frame: int | None = None  # of the answer, if it is the same
+
+    def has(self, page: YieldRow, *, is_series: bool) -> bool:
+        """Whether a page is an answer that its host gives to any path of the family.
+
+        So it is if it has the words of the answer, or the frame of an answer in random words. If the frame is random,
+        too, so are the pages to which only pages of their own template, or without news, link.
+        """
+        if self.answer is ErrorPages.SAME:
+            return len(unpack(page["words"]) - unpack(page["own_words"]) - self.words) < _ENOUGH
+        is_framed = self.frame is not None and self.frame == page["frame"]
+        return self.answer is ErrorPages.RANDOM and (is_framed or is_series)
+
+    def columns(self) -> Row:
+        return {"answer": self.answer, "answer_words": pack(self.words), "answer_frame": self.frame}
 
 
 class Suspicion:
@@ -44,21 +64,24 @@ class Suspicion:
 
     def __init__(self) -> None:
         self.named = self.series = 0
+        self._frames = Counter[int | None]()
         self.sample: YieldRow | None = None
 
-    def add(self, request: YieldRow, *, is_named: bool, is_series: bool) -> None:
+    def add(self, request: YieldRow, *, is_named: bool, is_series: bool, is_titled: bool) -> None:
         """Counts a page that counts for its template.
 
         `is_named`: all that is new on it is in its own URL; `is_series`: only pages of its own template, or without
-        news, link to it.
+        news, link to it; `is_titled`: its title has something new.
         """
         self.named += is_named
         self.series += is_series
-        if (is_named or is_series) and self.sample is None and "?" not in request["url"]:
+        self._frames[request["frame"]] += not is_titled
+        if (is_named or is_series or not is_titled) and self.sample is None and "?" not in request["url"]:
             self.sample = request
 
     def __bool__(self) -> bool:
-        return self.sample is not None and (self.named >= _NAMED or self.series >= _SERIES)
+        is_alike = max(self._frames.values(), default=0) >= _ALIKE
+        return self.sample is not None and (self.named >= _NAMED or self.series >= _SERIES or is_alike)
 
 
 def impossible_urls(url: str, key: bytes) -> list[str]:
@@ -74,34 +97,25 @@ def impossible_urls(url: str, key: bytes) -> list[str]:
     return [folder + name + end for name in names]
 
 
-def learn(answers: Sequence[YieldRow]) -> Known:
+def learn(answers: Sequence[YieldRow]) -> Answers:
     """What the answers to the impossible URLs of a family tell."""
     pages = [unpack(row["words"]) - unpack(row["own_words"]) for row in answers if row["words"] is not None]
     if not pages or len(pages) < len(answers):
-        return Known(ErrorPages.NONE)
+        return Answers(ErrorPages.NONE)
+    frame, *others = (row["frame"] for row in answers)
+    frame = frame if others == [frame] else None
     common = set.intersection(*pages)
     if len(pages) > 1 and len(common) < _IN_COMMON * min(map(len, pages)):
-        return Known(ErrorPages.RANDOM)
-    return Known(ErrorPages.SAME, frozenset().union(*pages))
+        return Answers(ErrorPages.RANDOM, frame=frame)
+    return Answers(ErrorPages.SAME, frozenset().union(*pages), frame)
 
 
-def is_soft_404(known: Known | None, request: YieldRow, *, is_series: bool) -> bool:
-    """Whether a page is an answer that its host gives to any path of the family.
-
-    If the answers have other words each time, that are the pages to which only pages of their own template, or without
-    news, link.
-    """
-    if known is None or known.answer in (ErrorPages.ASKED, ErrorPages.NONE):
-        return False
-    if known.answer is ErrorPages.RANDOM:
-        return is_series
-    return len(unpack(request["words"]) - unpack(request["own_words"]) - known.words) < _ENOUGH
-
-
-def answers_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, Known]:
+def answers_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, Answers]:
     """What is known of the families of a host, of its rows of table trap_samples; the newest answer counts."""
-    known: dict[str, Known] = {}
-    for row in sorted(rows, key=lambda row: row["round"]):
-        if row.get("answer"):
-            known[row["template"]] = Known(ErrorPages(row["answer"]), frozenset(unpack(row["answer_words"])))
-    return known
+    return {
+        row["template"]: Answers(
+            ErrorPages(row["answer"]), frozenset(unpack(row["answer_words"])), row.get("answer_frame")
+        )
+        for row in sorted(rows, key=lambda row: row["round"])
+        if row.get("answer")
+    }

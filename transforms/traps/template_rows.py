@@ -1,4 +1,4 @@
-"""Rows of table traps: what the requests for the URLs of a template gave, by the kind of their discovery."""
+"""Rows of table traps: what the requests for the URLs of a template gave, by the kind of place that links them."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -8,25 +8,13 @@ from ..tables.newest import newest
 from ..tables.schemas import Row
 
 Name = tuple[str, str]
-"""A template, and the kind of discovery."""
+"""A template, or a template and a page that links it, and the kind of place."""
 
 ENOUGH = 6
-"""Number of pages before a template is judged."""
+"""Number of results before a template is judged by its own row alone."""
 
-WINDOW = 32
-"""Number of recent pages."""
-
-OFTEN = 1 / 2
-"""Share of recent pages with news, from which on news are frequent."""
-
-OF_SOURCE = 3
-"""Number of useless requests by the links of one page that count for a template in a round: less than `ENOUGH`, so that
-no page decides about the links of others."""
-
-_NEW_SOURCES, _LEAST_SOURCES = 16, 2
-_MOSTLY = 2 / 3  # the same, from which on a template is surely no trap
 ANY = "*"
-"""The template of a row that all templates of a host share, or the start of that of a file extension."""
+"""The template of the row that all new templates of a host share."""
 
 SOURCE = " linked by "
 """Between a template and the path of a page, in the name of a row of this page's links to the template."""
@@ -36,63 +24,43 @@ REOPENED = "reopened"
 
 
 class Kind(StrEnum):
-    """How the crawl discovered a URL."""
+    """The kind of place that links a URL."""
 
-    PLAIN = "plain"  # linked by a page of another template that has news, or by a plain page that is not a copy
-    SERIES = "series"  # the same, but the linking page has the same template, or the link leads back (`leads_back`)
-    WITHOUT_NEWS = "links_without_news"  # linked only by other pages
-    VARIANT = "variant"  # a visited URL differs only in opaque tokens, such as sessions
-    TYPE = "type"  # a file extension with refused media types
-    FOREIGN = "foreign"  # linked only by other sites; judged apart, so that these do not limit a site's own pages
+    PLAIN = "plain"  # a page of another template that has news, or a plain page that is not a copy
+    SERIES = "series"  # the same, but the page has the same template, or the link leads back (`leads_back`)
+    WITHOUT_NEWS = "links_without_news"  # only other pages
+    VARIANT = "variant"  # any; a visited URL differs only in opaque tokens, such as sessions
+    FOREIGN = "foreign"  # only other sites; judged apart, so that these do not limit a site's own pages
 
 
-FIRST = {Kind.PLAIN: 64, Kind.SERIES: 16, Kind.WITHOUT_NEWS: 16, Kind.VARIANT: 8, Kind.TYPE: 64, Kind.FOREIGN: 64}
-"""Pages per round until a template is judged."""
+FIRST = {Kind.PLAIN: 48, Kind.SERIES: 16, Kind.WITHOUT_NEWS: 16, Kind.VARIANT: 8, Kind.FOREIGN: 64}
+"""Pages of a template in its first round."""
+
+GROWTH = {Kind.PLAIN: 16, Kind.SERIES: 6, Kind.WITHOUT_NEWS: 6, Kind.VARIANT: 6, Kind.FOREIGN: 16}
+"""How many times as many pages as so far a round visits at most."""
 
 
 class State(StrEnum):
-    """How a template is treated."""
+    """What the estimate says of a template at a moment."""
 
     OPEN = "open"
-    THROTTLED = "throttled"  # sampled
-    TRAPPED = "trapped"  # its URLs are held
+    THROTTLED = "throttled"  # it promises little: it is sampled
+    TRAPPED = "trapped"  # the same, and its host has nothing else: its URLs are held
+
+
+_COUNTS = ("pages", "fresh", "news", "different", "failed", "redirected", "unresolved", "reached")
 
 
 def new_row(host: str, name: Name) -> Row:
     """The row of a template before its first request."""
-    counts = {
-        "pages": 0,
-        "fresh": 0,
-        "news": 0,
-        "different": 0,
-        "failed": 0,
-        "redirected": 0,
-        "chained": 0,
-        "reached": 0,
-        "recent_pages": 0.0,
-        "recent_fresh": 0.0,
-    }
-    row = {
-        "host": host,
-        "template": name[0],
-        "kind": name[1],
-        "state": State.OPEN,
-        "since": 0,
-        "first": None,
-        "round": 0,
-        "samples": [],
-    }
-    return row | counts | {"budget": FIRST[Kind(name[1])], "waiting": None, "template_waiting": None, "requested": 0}
+    row: Row = {"host": host, "template": name[0], "kind": name[1], "state": State.OPEN, "since": 0, "first": None}
+    row |= dict.fromkeys(_COUNTS, 0) | {"round": 0, "samples": [], "recent_pages": 0.0, "recent_fresh": 0.0}
+    return row | {"budget": FIRST[Kind(name[1])], "waiting": None, "template_waiting": None, "requested": 0}
 
 
 def requests_of(row: Row) -> int:
-    """Number of first requests for URLs of a template."""
-    return int(row["pages"] + row["failed"] + row["redirected"])
-
-
-def results(row: Row) -> int:
-    """Number of requests that tell what a template is worth: pages, and dead links if other sites have made them."""
-    return int(row["pages"] + (row["failed"] + row["redirected"] if row["kind"] == Kind.FOREIGN else 0))
+    """Number of first requests for URLs of a template whose results are known."""
+    return int(row["pages"] + row["failed"] + row["redirected"] - row["unresolved"])
 
 
 def results_of(row: Mapping[str, object]) -> str:
@@ -108,32 +76,12 @@ def results_of(row: Mapping[str, object]) -> str:
 
 
 def newest_by_template(rows: Iterable[Row]) -> dict[Name, Row]:
-    """The newest row of each template and kind."""
+    """The newest row of each template and kind; those of kinds of earlier versions are left out."""
+    known = (row for row in rows if row["kind"] in FIRST)
     return {
         name: new_row(row["host"], name) | {column: value for column, value in row.items() if value is not None}
-        for name, row in newest(rows, itemgetter("template", "kind")).items()
+        for name, row in newest(known, itemgetter("template", "kind")).items()
     }
-
-
-def is_own(row: Mapping[str, object]) -> bool:
-    """Whether a row is for URLs that their own site links."""
-    return row["kind"] != Kind.FOREIGN
-
-
-def has_proved(row: Row | None) -> bool:
-    """Whether a template is judged by its own row: it has enough requests, or news on every page so far."""
-    return row is not None and (requests_of(row) >= ENOUGH or 0 < row["pages"] == row["fresh"])
-
-
-def is_sure(row: Row) -> bool:
-    """Whether a template is surely no trap: most of many pages have news."""
-    return bool(row["pages"] >= WINDOW and row["news"] >= _MOSTLY * row["pages"])
-
-
-def vouched_pages(name: Name, known: Mapping[Name, Row]) -> int:
-    """The first budget of a series whose template `is_sure` by its plain pages: as many pages; otherwise 0."""
-    row = known.get((name[0], Kind.PLAIN)) if name[1] == Kind.SERIES else None
-    return int(row["news"]) if row and is_sure(row) else 0
 
 
 def template_part(name: str) -> str:
@@ -141,16 +89,6 @@ def template_part(name: str) -> str:
     return name.partition(SOURCE)[0]
 
 
-def new_sources(row: Row) -> int:
-    """How many pages with links to a template that is not open have a sample in a round, if none of theirs was tried.
-
-    A page costs the template about `OF_SOURCE` useless requests, so that these grow with the logarithm of such pages.
-    At least `_LEAST_SOURCES` have one.
-    """
-    useless = int(row["pages"] + row["failed"] + row["redirected"] - row["fresh"])
-    return max(_LEAST_SOURCES, _NEW_SOURCES * OF_SOURCE // (OF_SOURCE + max(0, useless)))
-
-
 def is_shared(template_: str) -> bool:
     """Whether a row is shared by several templates, each of which also has its own row."""
-    return template_.startswith(ANY) or template_.endswith("?*")
+    return template_ == ANY or template_.endswith("?*")

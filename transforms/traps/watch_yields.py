@@ -20,6 +20,7 @@ from ..tables.key_scan import Wanted, matching_rows
 from ..tables.schemas import TRAP_QUEUES, TRAP_SAMPLES, TRAPS, Row
 from ..tables.table_files import TableFile, TableWriter, open_parquet, read_table, statistics
 from .allow_list import compile_allow_list
+from .news import Duplicates
 from .template_rows import REOPENED, State
 from .watch_host import queues_of, watch_host
 
@@ -37,8 +38,10 @@ class WatchFn(StageFn):
     def process(self, partition: Partition) -> "Iterator[TaggedOutput]":
         number, sides = partition
         is_allowed = compile_allow_list(self._allow)
-        copies = _originals(from_ipc(sides["duplicates"], DUPLICATES), "duplicate_of")
-        near = _originals(from_ipc(sides["near"], VERDICTS), "near_duplicate_of")
+        duplicates = Duplicates(
+            _originals(from_ipc(sides["duplicates"], DUPLICATES), "duplicate_of"),
+            _originals(from_ipc(sides["near"], VERDICTS), "near_duplicate_of"),
+        )
         requests = _by_host(from_ipc(sides["yields"], YIELDS).to_pylist())
         tables = {"traps": TRAPS, "samples": TRAP_SAMPLES, "queues": TRAP_QUEUES}
         traps, trap_samples, queues = (
@@ -48,7 +51,7 @@ class WatchFn(StageFn):
         for host in sorted(requests.keys() | traps.keys()):
             sides_ = (traps.get(host, ()), trap_samples.get(host, ()), queues_of(queues.get(host, ()), self._round - 1))
             last = (is_allowed, self._round, self._key)
-            watched = watch_host(host, requests.get(host, ()), copies, near, *sides_, *last)
+            watched = watch_host(host, requests.get(host, ()), duplicates, *sides_, *last)
             stale += watched.stale
             if watched.probes:
                 yield TaggedOutput("probes", watched.probes)

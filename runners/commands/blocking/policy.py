@@ -10,7 +10,7 @@ from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.plugins import PluginError
 from ....transforms.settings import Robot
 from ....transforms.signatures.keys import key_directory, read_key
-from ...exports.output import require_file
+from ...exports.output import STDOUT, require_file
 from ...terminal.errors import Failure, Usage
 from .policy_page import facts, render_policy
 
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
             arguments.address,
         )
     )
-    if arguments.output is None:
+    if arguments.output in (None, STDOUT):
         sys.stdout.write(page)
         return
     _write(arguments.output, page)

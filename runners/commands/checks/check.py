@@ -66,7 +66,9 @@ def check_url(arguments: argparse.Namespace) -> None:
     url = urls.canonicalize(reference, base)
     if url is None:
         way_out = "" if base else "; a relative one needs --base URL"
-        raise Usage(f"{reference}: not a URL that can be fetched, which starts with http:// or https://{way_out}")
+        raise Usage(
+            f"{reference or repr('')}: not a URL that can be fetched, which starts with http:// or https://{way_out}"
+        )
     found: dict[str, Any] = {
         "reference": reference,
         "base": base,

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
-from ....transforms.directory.crawl_dir import CrawlDir, Manifest
+from ....transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.plugins import PluginError
+from ...engines.pool import worker_map
 from ...site_checks.rules import BY_NAME, RULES, SLOW_S, Finding, Severity
 from ...terminal.errors import Failure, Usage
 from ...terminal.numbers import whole
@@ -24,6 +25,7 @@ FOUND = 3
 """The exit code if a rule of --fail-on has findings."""
 
 _SHOWN = 10  # findings of a rule
+_SECONDS = 0.008  # of computing per page, roughly
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,8 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         with contextlib.ExitStack() as stack:
             with telling("checking pages and links", text_output(sys.stderr)):
+                settings, documents = stored_settings(crawl), files_of(manifests, "documents")
+                map_ = stack.enter_context(worker_map(sum(file.rows for file in documents) * _SECONDS))
                 checked = stack.enter_context(
-                    check_site(crawl, manifests, stored_settings(crawl), rules, arguments.since, arguments.slow)
+                    check_site(crawl, manifests, settings, rules, arguments.since, arguments.slow, map_)
                 )
             _FORMS["json" if arguments.json else "csv" if arguments.csv else "text"](
                 checked, None if arguments.rule else _SHOWN, sys.stdout

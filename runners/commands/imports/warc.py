@@ -51,7 +51,7 @@ def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--into-nonempty", action="store_true", help="import beside files of others, too")
     parser.add_argument("--part", type=_count, metavar="N", help="make rounds of N captures; else one of all")
     parser.add_argument("--runner", choices=RUNNERS, default="direct")
-    parser.add_argument("--workers", type=whole, metavar="N", help="parallel workers; else one a core")
+    parser.add_argument("--workers", type=whole, metavar="N", help="worker processes, at most; else one a core")
     parser.add_argument("--json", action="store_true", help="print events and the result, one JSON object a line")
     parser.epilog = "What comes after -- goes to Beam."
     parser.set_defaults(import_from=import_from_warc)

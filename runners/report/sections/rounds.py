@@ -40,6 +40,7 @@ class Round:
     documents: int = 0
     found: int = 0  # new URLs
     waiting: int | None = None  # in the frontier afterwards
+    is_updated: bool = False  # also in part, if there are several
 
     @property
     def name(self) -> str:
@@ -48,6 +49,12 @@ class Round:
     @property
     def visits(self) -> int:
         return sum(self.outcomes.values())
+
+    @property
+    def update(self) -> tuple[float | None, int | None, int | None, int | None]:
+        """Its update step: seconds, pages, new URLs and the frontier afterwards; nothing before it is done."""
+        done = (self.update_s, self.documents, self.found, self.waiting)
+        return done if self.is_updated else (None, None, None, None)
 
     @property
     def rate(self) -> float | None:
@@ -73,6 +80,7 @@ def read_rounds(manifests: Sequence[Manifest]) -> list[Round]:
             found.requested = found.visits - sum(m.counters.get(outcome, 0) for outcome in _NOT_REQUESTED)
         elif m.step == "update" and m.round in rounds:
             found = rounds[m.round]
+            found.is_updated = True
             found.update_s += m.seconds
             found.documents += m.counters.get("documents_rows", 0)
             found.found += m.counters.get("new", 0)
@@ -94,6 +102,7 @@ def merge(rounds: Sequence[Round]) -> Round:
         documents=sum(r.documents for r in rounds),
         found=sum(r.found for r in rounds),
         waiting=last.waiting,
+        is_updated=any(r.is_updated for r in rounds),
     )
 
 
@@ -151,7 +160,7 @@ def _table(rounds: Sequence[Round], number: int) -> Table:
     rows = [
         (
             *(r.name, r.started, r.visits, *(r.outcomes[name] for name in CLASSES)),
-            *(r.fetch_s, r.update_s, r.documents, r.found, r.waiting),
+            *(r.fetch_s, *r.update),
         )
         for r in rounds
     ]

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.frontier.freshness.change_rate import DAY, Observed, estimate
+from tests.support.tables import each_row
 
 
 def observed(changed: int, unchanged: int, days: float) -> Observed:
@@ -28,7 +29,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("seen", "expected", "least", "most"), CASES.values(), ids=CASES)
+@each_row(CASES)
 def test_estimates(seen: tuple, expected: float, least: float, most: float) -> None:
     assert least <= rate(observed(*seen), expected) <= most
 
@@ -64,7 +65,7 @@ FASTER = {
 }
 
 
-@pytest.mark.parametrize(("seen", "expected", "least", "most"), FASTER.values(), ids=FASTER)
+@each_row(FASTER)
 def test_the_probability_of_a_rate_over_a_threshold(seen: tuple, expected: float, least: float, most: float) -> None:
     assert least <= float(estimate(observed(*seen), expected / DAY, 0.5 / DAY).faster[0]) <= most
 

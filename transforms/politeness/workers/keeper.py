@@ -15,7 +15,7 @@ from ...tables.table_files import TableWriter
 
 PIECE_BYTES = 64 << 20
 _BATCH_ROWS = 256
-_BATCH_BYTES = 16 << 20
+_BATCH_BYTES = 8 << 20
 _MOST_WAITING = 3  # batches
 
 

@@ -40,6 +40,7 @@ URLS = pa.schema(
         ("fade_s", pa.float64()),  # seconds from the last visit to the next of a page that is gone; null: not gone
         ("redirects", pa.int32()),  # consecutive redirects that led here, the fewest
         ("foreign", pa.bool_()),  # only other sites link to it; null: unknown
+        ("redirect_to", pa.string()),  # where its last visit led, if its state is redirected; null: unknown
     ]
 )
 
@@ -139,7 +140,7 @@ TRAPS = pa.schema(
         ("different", pa.int64()),  # pages that are not copies
         ("failed", pa.int64()),  # requests that gave no page: errors, refused types
         ("redirected", pa.int64()),  # requests that gave a redirect
-        ("chained", pa.int64()),  # redirects after two others, all of them of the template
+        ("unresolved", pa.int64()),  # redirects of the round, of which the next one shows where they lead
         ("reached", pa.int64()),  # pages with news, and other templates, to which its redirects led
         ("budget", pa.int64()),  # pages that the next round may visit
         ("waiting", pa.int64()),  # URLs of the host in the frontier before the round
@@ -169,5 +170,6 @@ TRAP_SAMPLES = pa.schema(
         ("telling", pa.int32()),  # pages of this round with ten or more new words
         ("answer", pa.string()),  # to paths that cannot exist: asked, none, same, random; the newest counts
         ("answer_words", pa.binary()),  # hashes of the words of the answer, if it is the same
+        ("answer_frame", pa.int64()),  # hash of its title and numbers of links and headings, if they are the same
     ]
 )

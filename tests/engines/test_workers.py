@@ -11,12 +11,12 @@ from pathlib import Path
 
 import apache_beam as beam
 import pytest
-from apache_beam.options.pipeline_options import PipelineOptions
 
-from beamtrawl.runners.engines.bundles import Runner
 from beamtrawl.runners.engines.direct import DirectEngine
-from beamtrawl.runners.engines.fork_server import ForkServer
-from beamtrawl.runners.engines.local_workers import LocalWorkers, describe_end
+from beamtrawl.runners.engines.fork_server import ForkServer, describe_end
+from beamtrawl.runners.engines.in_memory import InMemoryRunner
+from beamtrawl.runners.engines.pool import Pool
+from beamtrawl.runners.process.failed_threads import NO_MEMORY, on_failed_thread
 from beamtrawl.runners.terminal.errors import Failure
 from tests.support.command_line import PROGRAM
 from tests.support.crawls import rows
@@ -87,7 +87,7 @@ def run(engine: DirectEngine, build: Callable[[beam.Pipeline], None]) -> str:
 
 def test_a_pipeline_ends_when_a_worker_dies_and_leaves_no_process(capfd: pytest.CaptureFixture[str]) -> None:
     """Nor does one whose worker does not end when its work is done. An engine goes on with a new server of workers."""
-    before, engine = children(), DirectEngine(2, [])
+    before, engine = children(), DirectEngine(2)
     assert run(engine, building(kill=True)) == KILLED  # in the middle of a bundle
     gc.collect()  # its traceback has references
     assert children() <= before
@@ -113,7 +113,7 @@ def test_a_pipeline_ends_when_no_worker_starts(
     words: Sequence[str], said: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     before = children()
-    assert said in run(DirectEngine(2, [], [sys.executable, *words]), building())
+    assert said in run(DirectEngine(2, [sys.executable, *words]), building())
     gc.collect()
     assert children() <= before
     assert "Traceback" not in capfd.readouterr().err
@@ -125,7 +125,7 @@ FORKING = """
 import os, sys
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.terminal.errors import Failure
-from tests.engines.test_local_workers import building, children
+from tests.engines.test_workers import building, children
 
 for words in sys.argv[1:]:
     if not (process := os.fork()):
@@ -133,7 +133,7 @@ for words in sys.argv[1:]:
     assert os.waitpid(process, 0)[1] == 0
 else:
     sys.exit()
-engine = DirectEngine(2, [], [sys.executable, "-c", "raise ImportError('no new process')"])
+engine = DirectEngine(2, [sys.executable, "-c", "raise ImportError('no new process')"])
 engine.fork_server()
 assert children()
 try:
@@ -170,7 +170,7 @@ def test_a_crawl_with_workers_runs_in_a_folder_of_python_files(tmp_path: Path) -
     site["/a.pdf"] = Answer(200, pdf(["Tide tables"]), (("Content-Type", "application/pdf"),))
     with Web({"host.test": site}) as web:
         words = ["crawl", "crawl", "--seed", web.url("host.test"), "--workers", "2", "--rounds", "2"]
-        words += ["--delay", "0", "--allow-address", "127.0.0.0/8"]
+        words += ["--delay", "0", "--allow-address", "127.0.0.0/8", "--", "--direct_num_workers=2"]
         ran = subprocess.run([*PROGRAM, *words], cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 0, ran.stderr
     assert "imported" not in ran.stderr
@@ -190,15 +190,46 @@ def stopping(pipeline: beam.Pipeline) -> None:
 
 def test_a_worker_that_says_no_more_ends_the_step() -> None:
     server = ForkServer()
-    options = PipelineOptions(["--direct_num_workers=2"])
+    said = "^a worker process has told nothing for 10 s and was ended; the same command goes on$"
     with (
-        LocalWorkers(server, ask_every=0.1, most_unanswered=100) as workers,
-        pytest.raises(Exception, match="told"),
-        beam.Pipeline(runner=Runner(workers.environment), options=options) as pipeline,
+        pytest.raises(Failure, match=said),
+        Pool(server, 2, most_silent=100, wait_s=0.1) as pool,
+        beam.Pipeline(runner=InMemoryRunner(pool)) as pipeline,
     ):
         stopping(pipeline)
-    assert workers.failure == "a worker process has told nothing for 10 s and was ended; the same command goes on"
     server.close()
+
+
+def test_a_thread_without_memory_is_said() -> None:
+    said: list[str] = []
+
+    def work() -> None:
+        raise MemoryError
+
+    with on_failed_thread(said.append):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert said == [NO_MEMORY]
+
+
+LIMITS = {"as=600000000": "no memory is left: ", "as=700000000": "no ", "nofile=10": "no further file can be opened: "}
+"""Of address space and open files."""
+
+
+@pytest.mark.slow("kills")
+@pytest.mark.parametrize(("limit", "said"), LIMITS.items(), ids=LIMITS)
+def test_a_crawl_below_its_limits_ends_with_one_line(limit: str, said: str, tmp_path: Path) -> None:
+    """Driver and workers waited for each other for ever."""
+    sites = {f"host{number}.test": {"/": html("Quay", "Nets.", ["/a"])} for number in range(6)}
+    with Web(sites) as web:
+        words = ["crawl", str(tmp_path / "crawl"), "--workers", "2", "--delay", "0", "--allow-address", "127.0.0.0/8"]
+        words += [word for host in sites for word in ("--seed", web.url(host))]
+        command = ["prlimit", f"--{limit}", *PROGRAM, *words, "--", "--direct_num_workers=2"]  # also for small steps
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert ran.returncode == 1, ran.stderr
+    assert ran.stderr.splitlines()[-1].startswith(f"beamtrawl: {said}")
+    assert "Traceback" not in ran.stderr
 
 
 def test_a_thread_that_cannot_start_is_said_wherever_it_was_to_start() -> None:

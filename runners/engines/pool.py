@@ -1,0 +1,240 @@
+"""Worker processes that run the functions of the in-memory runner: each takes the next element when it is free.
+
+Of a step with worker processes, the FnApiRunner makes some seventy stages, each of which it starts in every worker and
+watches by three connections: one to two CPU seconds a step, whatever its size. Here the driver runs the graph, as for a
+small step (`in_memory`), and sends workers the elements of functions behind a shuffle: one connection, no threads.
+"""
+
+import contextlib
+import pickle
+import socket
+import tempfile
+import threading
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Set
+from functools import partial
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, NoReturn, Protocol, TypeVar
+
+from ..terminal.errors import Failure
+from .cores import usable_cores, workers_that_pay
+from .fork_server import COMMAND, FOR_MAPS, ForkServer, Worker, describe_end
+
+ADDRESS = "BEAMTRAWL_POOL"
+"""The environment variable of a worker that serves a pool."""
+
+_BEGIN, _ELEMENT, _END, _DONE, _FAILED, _BEAT = b"b", b"e", b"n", b"d", b"f", b"a"  # the first byte of a message
+_BEAT_S = 5.0  # between two messages of a worker that it is there
+_MOST_SILENT = 60  # times that the driver waits so long for any message of a worker
+_LOOK_S = 0.2  # between two looks whether a worker that starts has ended
+_END_S = 5.0  # for a worker to end by itself
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+Outputs = list[tuple[str | None, Any]]
+"""(tag, value) of each output."""
+
+
+class Function(Protocol):
+    """A function as a worker runs it."""
+
+    def process(self, element: Any, size: int) -> Outputs: ...  # an element of so many bytes
+
+    def end(self) -> Outputs: ...  # what it makes at the end of its last bundle
+
+    def close(self) -> None: ...  # the pool has all outputs, and does not wait long
+
+
+class Pool:
+    """Worker processes, started when the first function needs them. All end with the block."""
+
+    def __init__(
+        self, server: ForkServer, workers: int, most_silent: int = _MOST_SILENT, wait_s: float = _BEAT_S
+    ) -> None:
+        """A worker without a message while the driver waited so many times has failed.
+
+        Counted are waits, not seconds: a machine that was asleep has not waited.
+        """
+        self._server, self._count = server, workers
+        self._most_silent, self._wait_s = most_silent, wait_s
+        self._workers: list[Worker] = []
+        self._connections: dict[Connection, Worker] = {}
+
+    def __enter__(self) -> "Pool":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for connection in self._connections:
+            connection.close()
+        for worker in self._workers:
+            if kind is not None or not worker.ends_within(_END_S):
+                worker.kill()
+
+    def run(self, function: bytes, elements: Iterable[bytes]) -> Iterator[tuple[str | None, Any]]:
+        """Yield what a function makes of elements, in any order; both are pickled, and `function` makes a Function.
+
+        Failure if a worker ends; RuntimeError with the traceback if the function fails.
+        """
+        if not self._connections:
+            self._start()
+        rest, busy = iter(elements), set(self._connections)
+        for connection in busy:
+            self._send(connection, _BEGIN + function)
+        while busy:
+            for connection, outputs in self._answers(busy):
+                if (element := next(rest, None)) is None:
+                    busy.remove(connection)
+                else:
+                    self._send(connection, _ELEMENT + element)
+                yield from outputs
+        for connection in self._connections:
+            self._send(connection, _END)
+        ending = set(self._connections)
+        while ending:
+            for connection, outputs in self._answers(ending):
+                ending.remove(connection)
+                yield from outputs
+
+    def _answers(self, busy: Set[Connection]) -> Iterator[tuple[Connection, Outputs]]:
+        """Wait for messages of workers, and yield the answers among them with their connections."""
+        silent = Counter[Connection]()
+        while True:
+            ready = [each for each in wait(list(busy), self._wait_s) if isinstance(each, Connection)]
+            answers = [(each, outputs) for each in ready if (outputs := self._received(each)) is not None]
+            if answers:
+                yield from answers
+                return
+            silent = Counter({each: silent[each] + 1 for each in busy if each not in ready})
+            if silent and max(silent.values()) > self._most_silent:
+                raise Failure(
+                    f"a worker process has told nothing for {self._most_silent * self._wait_s:g} s and was ended;"
+                    " the same command goes on"
+                )
+
+    def _start(self) -> None:
+        with tempfile.TemporaryDirectory(prefix="beamtrawl-") as folder, socket.socket(socket.AF_UNIX) as listener:
+            address = str(Path(folder, "s"))
+            listener.bind(address)  # in a folder that nobody else may read
+            listener.listen(self._count)
+            listener.settimeout(_LOOK_S)
+            self._workers = [self._server.start({ADDRESS: address}) for _ in range(self._count)]
+            of_pid = {worker.pid: worker for worker in self._workers}
+            while len(self._connections) < self._count:
+                for worker in (each for each in self._workers if each.ends_within(0)):
+                    self._fail(worker)
+                with contextlib.suppress(TimeoutError):
+                    connection = Connection(listener.accept()[0].detach())
+                    self._connections[connection] = of_pid[int(connection.recv_bytes())]
+
+    def _send(self, connection: Connection, message: bytes) -> None:
+        try:
+            connection.send_bytes(message)
+        except OSError:
+            self._fail(self._connections[connection])
+
+    def _received(self, connection: Connection) -> Outputs | None:
+        """Return an answer; None if the worker only says that it is there."""
+        try:
+            message = connection.recv_bytes()
+        except (EOFError, OSError):
+            self._fail(self._connections[connection])
+        if message == _BEAT:
+            return None
+        if message[:1] == _FAILED:
+            raise RuntimeError(message[1:].decode(errors="replace"))
+        outputs: Outputs = pickle.loads(memoryview(message)[1:])
+        return outputs
+
+    def _fail(self, worker: Worker) -> NoReturn:
+        if not worker.ends_within(_END_S):
+            worker.kill()
+        raise Failure(describe_end(worker.wait(), self._server.lines))
+
+    def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+        """Yield what a function makes of each item, in their order."""
+        numbered = (pickle.dumps(pair, pickle.HIGHEST_PROTOCOL) for pair in enumerate(items))
+        made, following = dict[int, R](), 0
+        for _, (number, result) in self.run(pickle.dumps(partial(_Mapped, function)), numbered):
+            made[number] = result
+            while following in made:
+                yield made.pop(following)
+                following += 1
+
+
+class _Mapped:
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def process(self, element: tuple[int, Any], size: int) -> Outputs:
+        return [(None, (element[0], self._function(element[1])))]
+
+    def end(self) -> Outputs:
+        return []
+
+    def close(self) -> None: ...
+
+
+Map = Callable[[Callable[[T], R], Iterable[T]], Iterator[R]]
+
+
+@contextlib.contextmanager
+def worker_map(seconds: float) -> Iterator[Map]:
+    """A `map`, by as many worker processes as pay for so many seconds of computing, else by this one.
+
+    Of its items, those that are under way are in memory.
+    """
+    if (workers := workers_that_pay(usable_cores(), seconds)) == 1:
+        yield map
+        return
+    server = ForkServer((*COMMAND, FOR_MAPS))
+    try:
+        with Pool(server, workers) as pool:
+            yield pool.map
+    finally:
+        server.close()
+
+
+def _beat(connection: Connection, sending: threading.Lock) -> None:
+    """Say again and again that this worker is there, until the driver is not."""
+    never = threading.Event()
+    with contextlib.suppress(OSError):
+        while not never.wait(_BEAT_S):
+            with sending:
+                connection.send_bytes(_BEAT)
+
+
+def serve(address: str, pid: int) -> None:
+    """Run functions for a pool until it closes the connection."""
+    with socket.socket(socket.AF_UNIX) as connected:
+        connected.connect(address)
+        connection = Connection(connected.detach())
+    connection.send_bytes(str(pid).encode())
+    sending = threading.Lock()
+    threading.Thread(target=_beat, args=(connection, sending), daemon=True).start()
+    function: Function | None = None
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            message = connection.recv_bytes()
+            kind, size = message[:1], len(message)
+            try:
+                content: Any = pickle.loads(memoryview(message)[1:]) if size > 1 else None
+                del message
+                outputs: Outputs = []
+                if kind == _BEGIN:
+                    function = content()
+                elif function:
+                    outputs = function.process(content, size) if kind == _ELEMENT else function.end()
+                del content
+                answer = _DONE + pickle.dumps(outputs, pickle.HIGHEST_PROTOCOL)
+                del outputs
+            except Exception:
+                answer = _FAILED + traceback.format_exc().encode(errors="replace")
+            with sending:
+                connection.send_bytes(answer)
+            del answer
+            if kind == _END and function:
+                function.close()
+                function = None

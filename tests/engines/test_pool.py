@@ -1,0 +1,78 @@
+"""Worker processes run the functions of the in-memory runner behind shuffles, and nothing else."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import apache_beam as beam
+import pytest
+
+from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.runners.terminal.errors import Failure
+from beamtrawl.transforms.outcomes import CrawlDirError
+
+
+def ran(tmp_path: Path, spread: Callable[[beam.Pipeline], beam.PCollection], most: int = -1) -> str:
+    """Run the function on what `spread` makes of a pipeline; return what it wrote: elements, processes, counts."""
+    out = str(tmp_path / "out")
+
+    class WhereFn(beam.DoFn):  # workers do not import tests
+        """Yields each element, by tag, and where it was; a process says at the end of a bundle how many it had."""
+
+        def __init__(self, most: int) -> None:
+            self._most = most
+
+        def start_bundle(self) -> None:
+            self._count = 0
+
+        def process(self, element: int | tuple, sums: list[int]):
+            self._count += 1
+            if element == self._most:
+                raise CrawlDirError(f"{element} is too much of {sorted(sums)}")
+            yield beam.pvalue.TaggedOutput("found", (element, os.getpid(), sorted(sums)))
+
+        def finish_bundle(self):
+            value = beam.transforms.window.GlobalWindows.windowed_value(self._count)
+            yield beam.pvalue.TaggedOutput("counts", value)
+
+    def build(pipeline: beam.Pipeline) -> None:
+        sides = beam.pvalue.AsList(pipeline | "Sides" >> beam.Create([3]) | beam.Map(lambda number: number + 1))
+        outputs = spread(pipeline) | beam.ParDo(WhereFn(most), sides).with_outputs("found", "counts")
+        lines = (outputs.found | "Found" >> beam.Map(repr), outputs.counts | "Count" >> beam.Map(str)) | beam.Flatten()
+        together = lines | "Key" >> beam.Map(lambda line: (0, line)) | "Together" >> beam.GroupByKey()
+        _ = together | "Write" >> beam.Map(lambda group: Path(out).write_text("\n".join(sorted(group[1]))))
+
+    DirectEngine(2).run(build, seconds=100)
+    return (tmp_path / "out").read_text()
+
+
+def pairs(pipeline: beam.Pipeline) -> beam.PCollection:
+    return pipeline | beam.Create([("a", 1), ("b", 2), ("a", 3)], reshuffle=False)
+
+
+# what comes before a function
+SPREAD: dict[str, Callable[[beam.Pipeline], beam.PCollection]] = {
+    "a reshuffle": lambda p: p | beam.Create(range(6), reshuffle=False) | beam.Reshuffle(),
+    "values": lambda p: p | beam.Create(range(6)),
+    "a grouping": lambda p: pairs(p) | beam.GroupByKey(),
+    "a join": lambda p: dict.fromkeys(("one", "a longer tag"), pairs(p)) | beam.CoGroupByKey(),
+}
+
+
+@pytest.mark.parametrize("spread", SPREAD.values(), ids=SPREAD)
+def test_functions_behind_a_shuffle_run_in_workers(tmp_path: Path, spread: Callable) -> None:
+    lines = [eval(line) for line in ran(tmp_path, spread).splitlines()]
+    found, counts = ([line for line in lines if isinstance(line, kind)] for kind in (tuple, int))
+    assert sum(counts) == len(found) > 1
+    assert all(sides == [4] for _, _, sides in found)
+    assert {pid for _, pid, _ in found} != {os.getpid()}
+
+
+def test_a_single_element_stays_in_the_driver(tmp_path: Path) -> None:
+    (line, count) = ran(tmp_path, lambda p: p | beam.Create([5]) | beam.Reshuffle()).splitlines()
+    assert (eval(line)[:2], count) == ((5, os.getpid()), "1")
+
+
+def test_an_expected_error_of_a_function_is_told_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(Failure, match=r"^5 is too much of \[4\]$"):
+        ran(tmp_path, lambda p: p | beam.Create(range(6)), most=5)

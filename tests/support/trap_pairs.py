@@ -1,0 +1,179 @@
+"""Traps in pairs, each with an honest twin: sites of the same URLs and templates, whose pages are worth reading.
+
+Each trap is a site as those of `trap_sites`, each twin one as those of `honest_sites`.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from tests.support.honest_sites import page, story
+from tests.support.trap_sites import SECTIONS, Press, Site, chance, word
+from tests.support.trap_variants import with_links
+from tests.support.web import Answer, Page, html, redirect
+
+
+def _beside(
+    name: str, trap: Callable[[str], Page | None], entries: Iterable[str] = (), more: Iterable[str] = ()
+) -> Site:
+    """Articles that each lead to `more`, with their name for a star, and a home page that leads to the entries."""
+    press, more = Press(name), list(more)
+
+    def answer(path: str) -> Page | None:
+        found = press.home(*entries) if path == "/" else press.article(path)
+        own = path.strip("/").replace("/", "-").removesuffix(".html") or "home"
+        return with_links(found, [link.replace("*", own) for link in more]) if found else trap(path)
+
+    return Site(answer, lambda path: path if press.wrote(path) else None, press.count)
+
+
+def _honest(name: str, pages: Mapping[str, Answer], lists: int = 10) -> dict[str, Page]:
+    """A home page, ten essays, and pages that lists name."""
+    links = [(path, path) for path in pages]
+    essays = {f"/essay/{n}": page(f"Essay {n}", story(name, n)) for n in range(10)}
+    found = {f"/list/{n}": page(f"List {n}", story(name, "list", n), links[n::lists]) for n in range(lists)}
+    home = page(f"Home of {name}", story(name), [(path, path) for path in [*essays, *found]])
+    return {"/": home, **essays, **found, **pages}
+
+
+def sorry() -> Site:
+    """Any path is answered: a title, its URL, 50 random words, four links to invented paths in the site's sections."""
+
+    def trap(path: str) -> Page:
+        rng = chance("sorry", path)
+        text = f"We looked for {path}. " + " ".join(word(rng, 3) for _ in range(50))
+        return html("Sorry", text, [f"/{rng.choice(SECTIONS)}/{word(rng)}.html" for _ in range(4)])
+
+    return _beside("sorry", trap, [f"/{name}/lost.html" for name in SECTIONS])
+
+
+def poems(count: int) -> dict[str, Page]:
+    """Pages of one title and words of their own, which lead to four others."""
+    names = [f"/{SECTIONS[n % 4]}/{word(chance('poem', n), 4)}.html" for n in range(count)]
+    text = lambda n: " ".join(word(chance("verse", n, m), 3) for m in range(50))  # noqa: E731
+    links = lambda n: [(names[(n * 4 + step) % count], "next") for step in range(1, 5)]  # noqa: E731
+    return _honest("poems", {path: page("Poem", text(n), links(n)) for n, path in enumerate(names)})
+
+
+_TONGUES = ("de", "en", "fr", "it")
+
+
+def switch() -> Site:
+    """Each page has four translations, by a prefix to the address that is shown; the first prefix decides."""
+    press = Press("switch")
+
+    def answer(url: str) -> Page | None:
+        path = re.sub(rf"^(/({'|'.join(_TONGUES)}))+(?=/)", "", url)
+        if (found := press.home() if path == "/" else press.article(path)) is None:
+            return None
+        if path != url:  # each language has words of its own
+            body = re.sub(
+                r"\b([a-z]{6,})\b", lambda match: f"{match[1]}{url[1:3]}", found.body.decode().split("<ul>")[0]
+            )
+            found = Answer(body=(body + "<ul>" + found.body.decode().split("<ul>")[1]).encode())
+        return with_links(found, [f"/{name}{url}" for name in _TONGUES])
+
+    def useful(url: str) -> str | None:
+        path = re.sub(rf"^/({'|'.join(_TONGUES)})(?=/)", "", url)
+        return url if press.wrote(path) else None
+
+    return Site(answer, useful, 5 * press.count)
+
+
+def languages(count: int) -> dict[str, Page]:
+    """Each page has four translations, which lead to each other."""
+    site: dict[str, Page] = {}
+    for n in range(count // 5):
+        paths = [f"{prefix}/text/{word(chance('l', n))}.html" for prefix in ("", *(f"/{name}" for name in _TONGUES))]
+        site |= {path: page(story(path)[:30], story(path), [(other, other[:3]) for other in paths]) for path in paths}
+    return _honest("languages", {path: found for path, found in site.items() if isinstance(found, Answer)})
+
+
+def endless_pages() -> Site:
+    """A listing says that it has no more entries, and leads to its next page."""
+
+    def trap(path: str) -> Page | None:
+        found = re.fullmatch(r"/archive\?page=(\d+)", path)
+        return found and html("Archive", "No more entries.", [f"/archive?page={int(found[1]) + 1}", "/"])
+
+    return _beside("endless pages", trap, ["/archive?page=40"])
+
+
+def long_listing(count: int) -> dict[str, Page]:
+    """A listing each page of which leads to the next only, and to texts."""
+    texts = [(f"/text/{word(chance('long', n))}.html", f"text {n}") for n in range(count)]
+    site = {path: page(f"About {path}", story(path)) for path, _ in texts}
+    for n in range(-(-count // 50)):
+        more = [(f"/archive?page={n + 1}", "next")] if (n + 1) * 50 < count else []
+        site[f"/archive?page={n}"] = page("Archive", f"Page {n}.", [*texts[n * 50 : n * 50 + 50], *more])
+    return {"/": page("Home", story("long"), [("/archive?page=0", "archive")]), **site}
+
+
+def profiles() -> Site:
+    """Each article names two of endless members, who have said nothing."""
+
+    def trap(path: str) -> Page | None:
+        name = path.removeprefix("/user/")
+        more = [f"/user/{word(chance(name, n))}" for n in range(3)]
+        return html("Member", f"{name} has not written anything yet.", more) if name != path else None
+
+    return _beside("profiles", trap, more=["/user/*-a", "/user/*-b"])
+
+
+def members(count: int) -> dict[str, Page]:
+    """Members, who say who they are and know three others."""
+    names = [f"/user/{word(chance('member', n))}" for n in range(count)]
+    near = lambda n: [(names[(n * 3 + step) % count], "friend") for step in range(3)]  # noqa: E731
+    return _honest("members", {path: page(f"Member {path[6:]}", story(path), near(n)) for n, path in enumerate(names)})
+
+
+def logins() -> Site:
+    """Each article can be changed by those who log in."""
+
+    def trap(path: str) -> Page | None:
+        if path.startswith("/edit"):
+            return redirect(f"/login?next={path}")
+        return html("Log in", "Your name and password, please.", ["/"]) if path.startswith("/login") else None
+
+    return _beside("logins", trap, more=["/edit/*"])
+
+
+def shortened(count: int) -> dict[str, Page]:
+    """Lists lead to texts by short addresses that redirect to them."""
+    texts = {f"/text/{word(chance('s', n))}": page(f"Text {n}", story("s", n)) for n in range(count)}
+    short = {f"/edit/{n}": redirect(path) for n, path in enumerate(texts)}
+    return {**_honest("shortened", short), **texts}
+
+
+def sorted_folders() -> Site:
+    """A folder of files, in any order, under eight addresses each, and folders of the same name in it."""
+
+    def trap(path: str) -> Page | None:
+        if not path.startswith("/files/"):
+            return None
+        folder = path.partition("?")[0]
+        orders = [f"{folder}?C={column}&O={way}" for column in "NMSD" for way in "AD"]
+        return html(f"Index of {folder}", "Name Last modified Size", [*orders, f"{folder}new/", f"{folder}old/"])
+
+    return _beside("sorted folders", trap, ["/files/"])
+
+
+def folders(count: int) -> dict[str, Page]:
+    """Folders of texts in folders."""
+    site: dict[str, Answer] = {}
+    for n in range(count // 11 + 1):
+        folder = f"/files/{word(chance('f', n // 5), 2)}/{word(chance('f', n))}/"
+        files = [(f"{folder}{word(chance(folder, m))}.html", "file") for m in range(10)]
+        site[folder] = page(f"Index of {folder}", "Name Last modified Size", files)
+        site |= {path: page(f"File {path}", story(path)) for path, _ in files}
+    return _honest("folders", site)
+
+
+PAIRS: Mapping[str, tuple[Callable[[], Site], Callable[[int], dict[str, Page]], int]] = {
+    "sorry / poems": (sorry, poems, 500),
+    "switch / languages": (switch, languages, 500),
+    "endless pages / long listing": (endless_pages, long_listing, 300),
+    "profiles / members": (profiles, members, 500),
+    "logins / shortened": (logins, shortened, 300),
+    "sorted folders / folders": (sorted_folders, folders, 400),
+}
+"""Traps, their twins, and the sizes of these."""
