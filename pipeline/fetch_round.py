@@ -61,6 +61,7 @@ def plan_fetch(
             quota,
             situation.blocks,
             situation.excluded,
+            situation.seen_since if situation.seen_since < situation.at else None,
             external=False if settings.priority.random else None,  # they are no part of a sample of pages
         ),
         leftovers=situation.leftovers,

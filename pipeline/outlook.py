@@ -12,7 +12,7 @@ from ..transforms.directory.pieces import Leftovers, attempts_prefix, find_lefto
 from ..transforms.directory.waiting import Waiting, read_waiting, waiting_by_reason
 from ..transforms.frontier.due_pages import DuePages
 from ..transforms.frontier.excluded import Excluded, NotRequested
-from ..transforms.frontier.selection import NextRound, next_round
+from ..transforms.frontier.selection import NextRound, next_round, settled
 from ..transforms.politeness.adopted import state_rows
 from ..transforms.settings import Settings, settings_digest
 from .control import End
@@ -58,8 +58,9 @@ def look(
     full = full_hosts(crawl.root, paths_of(manifests, "hosts"), settings.limits)
     held = held._replace(not_due=held.not_due | full)
     closed = NotRequested(blocks, excluded, only_external, full)
-    batches = read_waiting(crawl.root, Waiting.of(manifests), ["host", "due_at", *closed.columns])
-    coming = next_round(map(closed.without, batches), held.until, held.silent, now, LONGEST_WAIT, held.names)
+    batches = read_waiting(crawl.root, Waiting.of(manifests), ["host", "due_at", "failures", *closed.columns])
+    settling = (settled(closed.without(rows), now, since) for rows in batches)
+    coming = next_round(settling, held.until, held.silent, now, LONGEST_WAIT, held.names)
     if leftovers.files:
         coming = NextRound(now, now)
     planned_at = DuePages.of(crawl.root, manifests).first() if settings.recrawl.per_day else None

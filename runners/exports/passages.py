@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from ...search.answers.results.carriers import without_carriers
 from ...transforms.parsing.main_text import CODE
 from ...transforms.sections.section import TERM_LEVEL, Place, Section, places
-from .page_markdown.content import without_carriers
 
 BYTES_PER_TOKEN = 4
 """An estimate for text in UTF-8: about that of English, and not less than that of most other languages."""

@@ -12,6 +12,7 @@ from mcp import MCPError
 from mcp.server import Server
 
 from ... import __version__
+from ...search.answers.results.carriers import without_carriers
 from ...search.gateway.reload import NoIndexError
 from ...transforms.outcomes import BeamtrawlError
 from .schemas import MAX_TEXT_BYTES, THIRD_PARTY, ArgumentError
@@ -101,7 +102,7 @@ def _called(tools: Tools, name: str, arguments: dict[str, Any]) -> types.CallToo
         _LOG.exception("the tool %s failed", name)
         failed = types.TextContent(type="text", text="the call failed; the log of the server has the reason")
         return types.CallToolResult(content=[failed], is_error=True)
-    text = json.dumps(answer, ensure_ascii=False, default=str).encode(errors="replace").decode()
+    text = without_carriers(json.dumps(answer, ensure_ascii=False, default=str)).encode(errors="replace").decode()
     content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
     return types.CallToolResult(content=content, structured_content=json.loads(text))
 

@@ -20,6 +20,7 @@ from ..index.segments import Corpus
 from ..query.conditions import Query
 from .answer import Candidate, Terms
 from .results.beginnings import without_contents, without_title
+from .results.carriers import without_carriers
 from .results.form_matches import Forms, Match, Text, kept, matches_of
 from .results.hits import Explanation, Hit, Part
 from .results.named_sections import named_section
@@ -241,7 +242,7 @@ def _section(
 
 def _path(sections: Sequence[Section], section: Section, text: str) -> tuple[Place, tuple[str, ...]]:
     found = place(sections, section.offset)
-    return found, tuple(filter(None, (above.heading(text) for above in found.path)))
+    return found, tuple(filter(None, (without_carriers(above.heading(text)) for above in found.path)))
 
 
 def _hit(
@@ -250,7 +251,7 @@ def _hit(
     facts = document.facts
     return Hit(
         url=candidate.url,
-        title=" ".join((document.texts["title"] or "").split()),
+        title=without_carriers(" ".join((document.texts["title"] or "").split())),
         snippet=shown.snippet,
         score=candidate.score,
         host=facts["host"],

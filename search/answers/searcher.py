@@ -24,6 +24,7 @@ from .answer import Answer, Answers, Candidate
 from .cursor import Cursor, CursorError, decode, encode
 from .match import named_crawls
 from .opening import LeaveOut, Opened, open_crawl, packed, united, unpacked
+from .results.carriers import without_carriers
 from .results.facets import FACTS, Facets, facets
 from .results.hits import Hit, Listed, Results, Stored
 from .results.host_grouping import by_host, whole_windows
@@ -274,7 +275,7 @@ class Index:
         docs = np.flatnonzero(found)[first : first + most].tolist()
         places = map(self._corpus.place, docs)
         urls = [segment.facts["url"][doc].as_py() for segment, doc in places]
-        titles = [document.texts["title"] or "" for _, document in self._corpus.stored(docs)]
+        titles = [without_carriers(document.texts["title"] or "") for _, document in self._corpus.stored(docs)]
         crawls = [self._corpus.crawls.of(self._corpus.number(doc)) for doc in docs]
         return list(map(Listed, urls, titles, crawls))
 
@@ -316,8 +317,8 @@ def _stored(segment: Segment, doc: int, forms: Mapping[str, str], crawl: str | N
     is_hidden = make_hits.forbids_copy(facts)
     return Stored(
         url=segment.facts["url"][doc].as_py(),
-        title=texts["title"] or "",
-        text="" if is_hidden else texts["text"] or "",
+        title=without_carriers(texts["title"] or ""),
+        text="" if is_hidden else without_carriers(texts["text"] or ""),
         language=facts["language"],
         fetched_at=facts["fetched_at"],
         noarchive=is_hidden,

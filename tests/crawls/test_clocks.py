@@ -4,14 +4,22 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from beamtrawl.pipeline.held_hosts import held_hosts
 from beamtrawl.transforms.directory.clock_ahead import note_ahead, seen_since, step_ahead
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
+from beamtrawl.transforms.frontier.files import frontier_writer
+from beamtrawl.transforms.frontier.read_due import Bounds, candidates
+from beamtrawl.transforms.frontier.selection import next_round
+from beamtrawl.transforms.frontier.selection import settled as settled_rows
 from beamtrawl.transforms.politeness.backoff import settled
 from beamtrawl.transforms.robots.lookup import known_robots
 from beamtrawl.transforms.settings import Politeness, Settings, render
+from beamtrawl.transforms.tables.schemas import FRONTIER
+from beamtrawl.transforms.tables.table_files import open_parquet
 from tests.support.command_line import beamtrawl
 
 
@@ -47,6 +55,48 @@ def test_a_pause_that_starts_in_the_future_lasts_as_long_as_was_promised(
 ) -> None:
     found = settled(row(start, end), NOW, SEEN)["not_before"]  # type: ignore[arg-type]
     assert found is None if expected is None else found is not None and found <= expected
+
+
+# (when a retry is due, its failures): when it is, if the clock was first seen to be right ten minutes ago
+RETRIES = [
+    (NOW + HOUR / 12, 1, NOW + HOUR / 12),  # no longer than a first retry may wait
+    (NOW + 8 * HOUR, 1, SEEN + HOUR / 12),
+    (NOW + 8 * HOUR, None, SEEN + HOUR / 12),
+    (NOW + 960 * HOUR, 3, SEEN + HOUR / 3),
+    (NOW + 20 * HOUR, 12, NOW + 20 * HOUR),
+    (NOW + 960 * HOUR, 12, SEEN + 24 * HOUR),
+    (None, 1, None),
+    (NOW - HOUR, 1, NOW - HOUR),
+]
+
+
+@pytest.mark.parametrize(("due", "failures", "expected"), RETRIES)
+def test_a_retry_that_was_planned_in_the_future_waits_no_longer_than_its_failures_allow(
+    due: datetime | None, failures: int | None, expected: datetime | None
+) -> None:
+    rows = pa.Table.from_pylist(
+        [{"due_at": due, "failures": failures}], pa.schema(map(FRONTIER.field, ("due_at", "failures")))
+    )
+    assert settled_rows(rows, NOW, SEEN)["due_at"].to_pylist() == [expected]
+
+
+def test_such_a_retry_is_read_and_awaited(tmp_path: Path) -> None:
+    waiting = {"url_key": bytes(16), "url": "http://a.test/", "host": "a.test", "depth": 1, "priority": 1.0}
+    waiting |= {"redirects": 0, "discovered_round": 1, "reason": "retry", "failures": 1, "due_at": NOW + 960 * HOUR}
+    rows = pa.Table.from_pylist([dict.fromkeys(FRONTIER.names) | waiting], FRONTIER)
+    writer = frontier_writer(str(tmp_path), 1)
+    writer.write(rows)
+    file = writer.close()
+    assert file
+    with open_parquet(str(tmp_path), file.path) as opened:
+        found = [
+            sum(each.num_rows for each in candidates(opened, np.empty(0, np.int64), Bounds(NOW, 9, seen_since=at)))
+            for at in (None, SEEN)
+        ]
+    assert found == [0, 1]
+    coming = next_round([settled_rows(rows, NOW, NOW)], {}, (), NOW, HOUR)
+    assert coming
+    assert coming.first == NOW + HOUR / 12
 
 
 def test_it_ends_though_the_clock_stays_as_it_is() -> None:

@@ -26,12 +26,12 @@ from .excluded import Excluded
 from .files import ORDER, is_sorted
 from .host_shares import HostShares
 from .priority import EQUAL, Quota, UrlClass, allocate, classes
-from .selection import Due, group_by_host
+from .selection import Due, group_by_host, settled
 
 _STORED = [name for name in Due._fields if name != "class_"]
 _CLASS = ("class_", pa.int8())
 _DUE = pa.schema([*(FRONTIER.field(name) for name in _STORED), _CLASS])
-_DECIDING = ["host", "due_at", "depth", "priority", "reason", "kind", "foreign"]
+_DECIDING = ["host", "due_at", "failures", "depth", "priority", "reason", "kind", "foreign"]
 _RANKED = pa.schema(
     [
         *(FRONTIER.field(name) for name in ("depth", "priority", "host")),
@@ -71,12 +71,14 @@ class Bounds(NamedTuple):
     quota: Quota = EQUAL  # of the classes in `per_host` and in `at_most`
     blocks: Blocks = NO_BLOCKS  # rows that one matches are not read
     excluded: Excluded | None = None  # nor are those that the settings exclude
+    seen_since: datetime | None = None  # `selection.settled`; None: the clock was never ahead
     external: bool | None = None  # whether external targets alone are read, or all rows but these; None: all rows
 
 
 def is_due(rows: pa.Table, bounds: Bounds) -> pa.ChunkedArray:
-    """Whether each row (columns host, due_at and kind, and url if there are blocks) may be visited now."""
+    """Whether each row (columns host, due_at, failures and kind, and url if there are blocks) may be visited now."""
     now = pa.scalar(bounds.now.astimezone(UTC), TIME)
+    rows = settled(rows, bounds.now, bounds.seen_since) if bounds.seen_since else rows
     mask = pc.fill_null(pc.less_equal(rows["due_at"], now), True)
     if bounds.external is not None:
         mask = pc.and_(mask, pc.equal(pc.fill_null(pc.equal(rows["kind"], EXTERNAL), False), bounds.external))
@@ -91,7 +93,7 @@ def is_due(rows: pa.Table, bounds: Bounds) -> pa.ChunkedArray:
 def _has_none(file: pq.ParquetFile, group: int, shares: HostShares, bounds: Bounds) -> bool:
     """Whether a row group contains no row that may be chosen, by its statistics."""
     hosts, due = statistics(file, group, "host"), statistics(file, group, "due_at")
-    if due is not None and due.has_min_max and due.null_count == 0 and due.min > bounds.now:
+    if not bounds.seen_since and due and due.has_min_max and due.null_count == 0 and due.min > bounds.now:
         return True
     if hosts is None or not hosts.has_min_max or hosts.min != hosts.max:
         return False

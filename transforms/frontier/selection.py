@@ -6,12 +6,16 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..tables.schemas import TIME
+from ..tables.schemas import FRONTIER, TIME
 from ..urls.canonical import neatness
 from .priority import EQUAL, Quota, UrlClass, pick
+from .url_states import FIRST_WAIT_FOR_ORIGIN, LONGEST_WAIT
+
+_DURATION = pa.duration("us")
 
 
 class Due(NamedTuple):
@@ -76,6 +80,22 @@ def group_by_host(rows: Iterable[Due]) -> dict[str, list[tuple]]:
     for row in rows:
         grouped.setdefault(row.host, []).append(tuple(row))
     return grouped
+
+
+def settled(rows: pa.Table, now: datetime, seen_since: datetime) -> pa.Table:
+    """Rows of the frontier (columns due_at, failures) of which no retry waits for longer than its failures allow.
+
+    A wait that starts in the future starts at `seen_since` (`clock_ahead`).
+    """
+    last = pc.max(rows["due_at"]).as_py()
+    if last is None or last <= now + FIRST_WAIT_FOR_ORIGIN:
+        return rows
+    failures = pc.fill_null(rows["failures"], 1).to_numpy()
+    first, longest = (wait / timedelta(microseconds=1) for wait in (FIRST_WAIT_FOR_ORIGIN, LONGEST_WAIT))
+    waits = pa.array(np.minimum(first * 2.0 ** np.minimum(failures - 1, 30), longest).astype(np.int64), _DURATION)
+    latest, ends = (pc.add(pa.scalar(start.astimezone(UTC), TIME), waits) for start in (now, seen_since))
+    times = pc.if_else(pc.greater(rows["due_at"], latest), ends, rows["due_at"])
+    return rows.set_column(rows.schema.get_field_index("due_at"), FRONTIER.field("due_at"), times)
 
 
 class NextRound(NamedTuple):

@@ -34,13 +34,13 @@ _UNINDEXED = (Outcome.DENIED_META, DENIED_SEARCH)
 _PERMANENT = (301, 308)  # RFC 9110, 15.4: the target replaces this URL permanently
 
 _FIRST_WAIT = timedelta(seconds=2)
-_FIRST_WAIT_FOR_ORIGIN = timedelta(minutes=5)  # as long as an answer about its robots.txt is used
-_LONGEST_WAIT = timedelta(days=1)
+FIRST_WAIT_FOR_ORIGIN = timedelta(minutes=5)  # as long as an answer about its robots.txt is used
+LONGEST_WAIT = timedelta(days=1)
 
 
 def retry_at(failures: int, visited_at: datetime, first: timedelta = _FIRST_WAIT) -> datetime:
     """The time of the next attempt: the delay doubles with each failure, up to a day. Host backoff is separate."""
-    return visited_at + min(first * 2 ** min(failures - 1, 30), _LONGEST_WAIT)
+    return visited_at + min(first * 2 ** min(failures - 1, 30), LONGEST_WAIT)
 
 
 class _Tries(NamedTuple):
@@ -96,7 +96,7 @@ def _tries(failures: int, outcome: Outcome, fact: Row, limits: Limits) -> _Tries
         return _Tries(0 if outcome in REQUESTED else failures, again=False)
     if failures + 1 >= limits.max_tries:
         return _Tries(failures + 1, again=False)
-    first_wait = _FIRST_WAIT_FOR_ORIGIN if is_of_origin else _FIRST_WAIT
+    first_wait = FIRST_WAIT_FOR_ORIGIN if is_of_origin else _FIRST_WAIT
     return _Tries(failures + 1, again=True, due_at=retry_at(failures + 1, fact["fetched_at"], first_wait))
 
 

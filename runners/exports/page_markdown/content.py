@@ -9,6 +9,7 @@ from typing import NamedTuple
 import turbohtml
 from turbohtml import Element, Node, Text
 
+from ....search.answers.results.carriers import without_carriers
 from ....transforms import urls
 from ....transforms.http import media_types
 from ....transforms.parsing import charsets, html_links, html_tree, main_text, page_rules
@@ -18,12 +19,6 @@ from . import code, tables
 
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ud800-\ud802]")
 """Control characters, marks and overrides of the direction of text, and the marks of `main_text`."""
-
-_CARRIERS = re.compile(
-    "(\U0001f3f4[\U000e0030-\U000e007a]{1,6}\U000e007f)|[\U000e0000-\U000e007f]"
-    "|(?<=[\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
-)
-"""Tag characters but those of a flag, and variation selectors after another: models read texts hidden in them."""
 
 _SCHEMES = ("http:", "https:", "mailto:", "tel:", "ftp:")
 _PERMALINKS = frozenset({"", "¶", "#", "§", "\U0001f517"})
@@ -220,8 +215,3 @@ def without_unseen(text: str) -> str:
     """A text without characters that nobody sees; those that are white space become a space or a line feed."""
     text = _UNSEEN.sub(lambda match: ("\n" if match[0] == "\r" else " ") if match[0].isspace() else "", text)
     return without_carriers(text)
-
-
-def without_carriers(text: str) -> str:
-    """A text without characters that nobody sees, and in which a text for language models can be hidden."""
-    return text if text.isascii() else _CARRIERS.sub(r"\1", text)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from ....transforms.indexing.analysis import is_inside_cluster
+from .carriers import without_carriers
 from .form_matches import IN_CJK, MAX_ENDING, Forms, Match, Text, matches_of, prepared
 
 WIDTH = 220
@@ -103,7 +104,8 @@ def passage(searched: Text, forms: Forms, width: int = WIDTH) -> Passage:
         pieces.append((_shown(text, start, end, has_code), False))
     if end < len(text):
         pieces.append((" …", False))
-    return Passage(Snippet(_few_lines(pieces) if has_code else pieces), shown)
+    lines = _few_lines(pieces) if has_code else pieces
+    return Passage(Snippet((without_carriers(piece), is_match) for piece, is_match in lines), shown)
 
 
 def _best_passage(searched: Text, forms: Forms, width: int) -> tuple["_Passage", list[Match]]:
