@@ -8,10 +8,12 @@ small step (`in_memory`), and sends workers the elements of functions behind a s
 import contextlib
 import pickle
 import socket
+import struct
 import tempfile
 import threading
+import time
 import traceback
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Set
 from functools import partial
 from multiprocessing.connection import Connection, wait
@@ -27,7 +29,8 @@ ADDRESS = "BEAMTRAWL_POOL"
 
 _BEGIN, _ELEMENT, _END, _DONE, _FAILED, _BEAT = b"b", b"e", b"n", b"d", b"f", b"a"  # the first byte of a message
 _BEAT_S = 5.0  # between two messages of a worker that it is there
-_MOST_SILENT = 60  # times that the driver waits so long for any message of a worker
+_MOST_SILENT_S = 300.0  # that the driver waits for any message of a worker
+_LONGEST_FOLDER = 75  # of the 104 bytes that an address may have (sockaddr_un of macOS)
 _LOOK_S = 0.2  # between two looks whether a worker that starts has ended
 _END_S = 5.0  # for a worker to end by itself
 
@@ -51,15 +54,10 @@ class Function(Protocol):
 class Pool:
     """Worker processes, started when the first function needs them. All end with the block."""
 
-    def __init__(
-        self, server: ForkServer, workers: int, most_silent: int = _MOST_SILENT, wait_s: float = _BEAT_S
-    ) -> None:
-        """A worker without a message while the driver waited so many times has failed.
-
-        Counted are waits, not seconds: a machine that was asleep has not waited.
-        """
+    def __init__(self, server: ForkServer, workers: int, most_silent_s: float = _MOST_SILENT_S) -> None:
+        """A worker without a message while the driver waited so long has failed."""
         self._server, self._count = server, workers
-        self._most_silent, self._wait_s = most_silent, wait_s
+        self._most_silent_s, self._silent_s = most_silent_s, defaultdict[Connection, float](float)
         self._workers: list[Worker] = []
         self._connections: dict[Connection, Worker] = {}
 
@@ -72,6 +70,8 @@ class Pool:
         for worker in self._workers:
             if kind is not None or not worker.ends_within(_END_S):
                 worker.kill()
+        for worker in self._workers:  # a stopped one does not see the end of the server, which may follow
+            worker.ends_within(_END_S)
 
     def run(self, function: bytes, elements: Iterable[bytes]) -> Iterator[tuple[str | None, Any]]:
         """Yield what a function makes of elements, in any order; both are pickled, and `function` makes a Function.
@@ -100,46 +100,60 @@ class Pool:
 
     def _answers(self, busy: Set[Connection]) -> Iterator[tuple[Connection, Outputs]]:
         """Wait for messages of workers, and yield the answers among them with their connections."""
-        silent = Counter[Connection]()
         while True:
-            ready = [each for each in wait(list(busy), self._wait_s) if isinstance(each, Connection)]
+            began = time.monotonic()
+            ready = [each for each in wait(list(busy), _BEAT_S) if isinstance(each, Connection)]
+            waited = min(time.monotonic() - began, _BEAT_S)  # a driver that was stopped has not waited
+            for each in busy:
+                self._silent_s[each] = 0.0 if each in ready else self._silent_s[each] + waited
+                self._expect(self._silent_s[each] < self._most_silent_s)
             answers = [(each, outputs) for each in ready if (outputs := self._received(each)) is not None]
             if answers:
                 yield from answers
                 return
-            silent = Counter({each: silent[each] + 1 for each in busy if each not in ready})
-            if silent and max(silent.values()) > self._most_silent:
-                raise Failure(
-                    f"a worker process has told nothing for {self._most_silent * self._wait_s:g} s and was ended;"
-                    " the same command goes on"
-                )
+
+    def _expect(self, is_heard: bool) -> None:
+        if not is_heard:
+            raise Failure(
+                f"a worker process has told nothing for {self._most_silent_s:g} s and was ended;"
+                " the same command goes on"
+            )
 
     def _start(self) -> None:
-        with tempfile.TemporaryDirectory(prefix="beamtrawl-") as folder, socket.socket(socket.AF_UNIX) as listener:
+        where = tempfile.gettempdir() if len(tempfile.gettempdir()) < _LONGEST_FOLDER else "/tmp"
+        made = tempfile.TemporaryDirectory(prefix="beamtrawl-", dir=where)
+        with made as folder, socket.socket(socket.AF_UNIX) as listener:
             address = str(Path(folder, "s"))
             listener.bind(address)  # in a folder that nobody else may read
             listener.listen(self._count)
             listener.settimeout(_LOOK_S)
             self._workers = [self._server.start({ADDRESS: address}) for _ in range(self._count)]
             of_pid = {worker.pid: worker for worker in self._workers}
+            limit, began = struct.pack("ll", max(1, int(self._most_silent_s)), 0), time.monotonic()
             while len(self._connections) < self._count:
+                self._expect(time.monotonic() - began < self._most_silent_s)
                 for worker in (each for each in self._workers if each.ends_within(0)):
                     self._fail(worker)
                 with contextlib.suppress(TimeoutError):
-                    connection = Connection(listener.accept()[0].detach())
+                    connected, _ = listener.accept()
+                    for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):  # a worker may stop in a message
+                        connected.setsockopt(socket.SOL_SOCKET, option, limit)
+                    connection = Connection(connected.detach())
                     self._connections[connection] = of_pid[int(connection.recv_bytes())]
 
     def _send(self, connection: Connection, message: bytes) -> None:
         try:
             connection.send_bytes(message)
-        except OSError:
+        except OSError as error:
+            self._expect(not isinstance(error, BlockingIOError))
             self._fail(self._connections[connection])
 
     def _received(self, connection: Connection) -> Outputs | None:
         """Return an answer; None if the worker only says that it is there."""
         try:
             message = connection.recv_bytes()
-        except (EOFError, OSError):
+        except (EOFError, OSError) as error:
+            self._expect(not isinstance(error, BlockingIOError))
             self._fail(self._connections[connection])
         if message == _BEAT:
             return None

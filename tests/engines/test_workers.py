@@ -6,16 +6,17 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import apache_beam as beam
 import pytest
 
 from beamtrawl.runners.engines.direct import DirectEngine
-from beamtrawl.runners.engines.fork_server import ForkServer, describe_end
+from beamtrawl.runners.engines.fork_server import ForkServer, Worker, describe_end
 from beamtrawl.runners.engines.in_memory import InMemoryRunner
-from beamtrawl.runners.engines.pool import Pool
+from beamtrawl.runners.engines.pool import ADDRESS, Pool
 from beamtrawl.runners.process.failed_threads import NO_MEMORY, on_failed_thread
 from beamtrawl.runners.terminal.errors import Failure
 from tests.support.command_line import PROGRAM
@@ -148,9 +149,12 @@ print("children:", *children())
 FORKS = {"sound": "done", "kill": KILLED, "stay": "done"}
 
 
-def test_so_does_one_whose_workers_are_forked_from_this_process() -> None:
-    command = [sys.executable, "-c", FORKING, *FORKS]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+def test_so_does_one_whose_workers_are_forked_from_this_process(tmp_path: Path) -> None:
+    """With a folder for temporary files whose name is too long for the address of a socket."""
+    command, folder = [sys.executable, "-c", FORKING, *FORKS], tmp_path / ("x" * 100)
+    folder.mkdir()
+    where = {**os.environ, "TMPDIR": str(folder)}
+    ran = subprocess.run(command, cwd=ROOT, env=where, capture_output=True, text=True, timeout=120, check=False)
     assert ran.stdout.splitlines() == [line for said in FORKS.values() for line in (said, "children:")], ran.stderr
     assert ran.returncode == 0
     assert "Traceback" not in ran.stderr
@@ -182,21 +186,49 @@ def stopping(pipeline: beam.Pipeline) -> None:
 
     class Visit(beam.DoFn):
         def process(self, number: int) -> Iterator[int]:
-            os.kill(os.getpid(), signal.SIGSTOP)
+            if number == 0:
+                os.kill(os.getpid(), signal.SIGSTOP)
             yield number
 
     _ = pipeline | beam.Create(range(8)) | beam.Reshuffle() | beam.ParDo(Visit())
 
 
-def test_a_worker_that_says_no_more_ends_the_step() -> None:
-    server = ForkServer()
-    said = "^a worker process has told nothing for 10 s and was ended; the same command goes on$"
+class SeeingServer(ForkServer):
+    """Notes who may enter the folder of the socket."""
+
+    def start(self, environment: Mapping[str, str]) -> Worker:
+        assert Path(environment[ADDRESS]).parent.stat().st_mode & 0o777 == 0o700
+        return super().start(environment)
+
+
+SILENT = "^a worker process has told nothing for 8 s and was ended; the same command goes on$"
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+def test_a_worker_that_says_no_more_ends_the_step(workers: int) -> None:
+    """Not sooner than is said if there are many others that say something, and no stopped process stays."""
+    server, began = SeeingServer(), time.monotonic()
     with (
-        pytest.raises(Failure, match=said),
-        Pool(server, 2, most_silent=100, wait_s=0.1) as pool,
+        pytest.raises(Failure, match=SILENT),
+        Pool(server, workers, most_silent_s=8) as pool,
         beam.Pipeline(runner=InMemoryRunner(pool)) as pipeline,
     ):
         stopping(pipeline)
+    server.close()
+    assert time.monotonic() - began > 8
+    assert not [each for each in pool._workers if Path(f"/proc/{each.pid}").exists()]
+
+
+def test_a_worker_that_stops_before_it_has_read_all_of_a_message_ends_the_step() -> None:
+    server = ForkServer()
+    with pytest.raises(Failure, match=SILENT), Pool(server, 2, most_silent_s=8) as pool:
+
+        def items() -> Iterator[bytes]:
+            for worker in pool._workers:
+                os.kill(worker.pid, signal.SIGSTOP)
+            yield bytes(9 << 20)  # more than a socket takes
+
+        assert list(pool.map(len, items()))
     server.close()
 
 
