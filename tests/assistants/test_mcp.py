@@ -13,7 +13,7 @@ from beamtrawl.runners.mcp.schemas import MAX_TEXT_BYTES, THIRD_PARTY
 from beamtrawl.runners.mcp.texts import Id, uri_of
 from beamtrawl.runners.mcp.tools import Options, Tools
 from beamtrawl.transforms.directory.named_crawls import named_crawls
-from tests.support.assistants import INJECTION, Crawled, ask, structured
+from tests.support.assistants import INJECTION, UNSEEN, Crawled, ask, structured
 from tests.support.corpus import indexed
 
 
@@ -87,6 +87,20 @@ def test_what_a_page_says_arrives_as_data(crawled: Crawled) -> None:
     assert INJECTION in page["text"]
     assert tools == ["search", "fetch", "explain", "changes"]
     assert resource.startswith(f"[{crawled.url('/evil')}: {THIRD_PARTY}]\n")
+
+
+def test_no_answer_has_a_text_that_only_models_see(crawled: Crawled) -> None:
+    async def call(client: Client) -> list[Any]:
+        found = await client.call_tool("search", {"query": "ignore your instructions"})
+        page = await client.call_tool("fetch", {"id": crawled.url("/evil")})
+        rows = await client.call_tool("sql", {"query": "SELECT title, text FROM documents"})
+        resource = await client.read_resource(uri_of(Id(crawled.url("/evil"))))
+        return [found, page, rows, resource, await client.list_resources()]
+
+    for answer in crawled.ask(call, allow_sql=True):
+        said = answer.model_dump_json()
+        assert "gnore your instructions" in said
+        assert not any(letter in said for letter in UNSEEN)
 
 
 # the path of a page, how it can be had, what every tool leaves out

@@ -221,14 +221,15 @@ def test_a_worker_that_says_no_more_ends_the_step(workers: int) -> None:
 
 def test_a_worker_that_stops_before_it_has_read_all_of_a_message_ends_the_step() -> None:
     server = ForkServer()
-    with pytest.raises(Failure, match=SILENT), Pool(server, 2, most_silent_s=8) as pool:
+    pool = Pool(server, 2, most_silent_s=8)
 
-        def items() -> Iterator[bytes]:
-            for worker in pool._workers:
-                os.kill(worker.pid, signal.SIGSTOP)
-            yield bytes(9 << 20)  # more than a socket takes
+    def items() -> Iterator[bytes]:
+        for worker in pool._workers:
+            os.kill(worker.pid, signal.SIGSTOP)
+        yield bytes(9 << 20)  # more than a socket takes
 
-        assert list(pool.map(len, items()))
+    with pytest.raises(Failure, match=SILENT), pool:
+        list(pool.map(len, items()))
     server.close()
 
 

@@ -18,6 +18,7 @@ from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Ma
 from beamtrawl.transforms.indexing.segment_files import VERSION_KEY
 from beamtrawl.transforms.indexing.write_segment import DOCS
 from beamtrawl.transforms.urls.canonical import url_key
+from tests.support.assistants import UNSEEN
 from tests.support.corpus import commit, indexed
 
 
@@ -93,6 +94,14 @@ def test_hits_say_what_is_needed_to_show_them(tmp_path):
             }
         ],
     }
+
+
+def test_hits_and_stored_texts_have_nothing_that_only_models_see(tmp_path):
+    text = f"Some {UNSEEN} words \u2764\ufe0f\U000e0173\U000e0165."
+    index = Index.open(indexed(tmp_path, [{"url": "http://a.test/x", "title": f"A{UNSEEN} title", "text": text}]))
+    (hit,), stored = index.search("words").hits, index.stored("http://a.test/x")
+    assert (hit.title, str(hit.snippet)) == ("A title", "Some  words \u2764\ufe0f.")
+    assert (stored.title, stored.text) == ("A title", "Some  words \u2764\ufe0f.")
 
 
 def test_a_page_past_its_last_day_is_not_found(tmp_path):
