@@ -136,6 +136,7 @@ ADDED = {
     ),
     2: ("index_links index_replaced index_dropped index_files replaced", "checksum"),
     3: ("settings memory", ""),
+    4: ("cpu", ""),
 }
 
 
