@@ -241,7 +241,7 @@ MANIFESTS = {
     "of another program": (lambda text: '{"format": "other"}', "it is not a manifest of Beamtrawl"),
     "of another step": (lambda text: text.replace('"step": "seeds"', '"step": "fetch"'), "it says it is 000000-fetch"),
     "of a newer program": (
-        lambda text: text.replace('"schema_version": 3', '"schema_version": 99'),
+        lambda text: text.replace('"schema_version": 4', '"schema_version": 99'),
         "update Beamtrawl",
     ),
     "without its files": (lambda text: text.replace('"files"', '"flies"'), "it lacks 'files'"),
