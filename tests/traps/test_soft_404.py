@@ -100,5 +100,5 @@ def test_a_host_is_asked_only_for_what_is_suspicious(
 ) -> None:
     suspicion = Suspicion()
     for _ in range(count):
-        suspicion.add(row(url, "", ""), is_named=is_named, is_series=is_series, is_titled=True)
+        suspicion.add(row(url, "", ""), is_named=is_named, is_series=is_series)
     assert bool(suspicion) == asks
