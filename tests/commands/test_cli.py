@@ -185,13 +185,17 @@ def test_a_file_of_seeds_that_cannot_be_read(tmp_path: Path, text: bytes | None,
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.parametrize("below", ["file", "file/crawl"])
-def test_a_directory_that_cannot_be_written(tmp_path: Path, below: str) -> None:
+@pytest.mark.parametrize(
+    ("below", "code", "said"),
+    [
+        ("file", 2, "{dir} is no directory; name another one"),
+        ("file/crawl", 1, "cannot write {dir}: Not a directory; name a directory that you may write"),
+    ],
+)
+def test_a_directory_that_cannot_be_written(tmp_path: Path, below: str, code: int, said: str) -> None:
     (tmp_path / "file").write_text("here first")
-    code, line = failure("crawl", tmp_path / below, "--seed", "http://127.0.0.1:9/", *LOOPBACK)
-    assert code == 1
-    assert line.startswith(f"cannot write {tmp_path / below}")
-    assert line.endswith("name a directory that you may write")
+    failed = failure("crawl", tmp_path / below, "--seed", "http://127.0.0.1:9/", *LOOPBACK)
+    assert failed == (code, said.format(dir=tmp_path / below))
     assert (tmp_path / "file").read_text() == "here first"
 
 
@@ -237,7 +241,7 @@ MANIFESTS = {
     "of another program": (lambda text: '{"format": "other"}', "it is not a manifest of Beamtrawl"),
     "of another step": (lambda text: text.replace('"step": "seeds"', '"step": "fetch"'), "it says it is 000000-fetch"),
     "of a newer program": (
-        lambda text: text.replace('"schema_version": 3', '"schema_version": 99'),
+        lambda text: text.replace('"schema_version": 4', '"schema_version": 99'),
         "update Beamtrawl",
     ),
     "without its files": (lambda text: text.replace('"files"', '"flies"'), "it lacks 'files'"),

@@ -89,8 +89,8 @@ UNUSABLE = {
     "no object": ("[1, 2]", "it is not a manifest of Beamtrawl"),
     "of another program": ('{"version": 3, "rounds": 2}', "it is not a manifest of Beamtrawl"),
     "of a newer program": (
-        changed(schema_version=4, colours=[]),
-        ": it has schema version 4, this program reads up to 3; update Beamtrawl",
+        changed(schema_version=5, colours=[]),
+        ": it has schema version 5, this program reads up to 4; update Beamtrawl",
     ),
     "no schema version": ('{"format": "beamtrawl-crawl"}', "it lacks 'schema_version'"),
     "a strange schema version": (changed(schema_version="1"), "it has schema version '1'"),
@@ -119,7 +119,7 @@ def test_an_unusable_manifest_is_named_in_one_line(text, reason):
 
 
 def test_a_manifest_of_a_newer_program_has_one_way_out_and_none_deletes_it():
-    for text in (changed(schema_version=4), changed(colour="red")):
+    for text in (changed(schema_version=5), changed(colour="red")):
         with pytest.raises(CrawlDirError) as caught:
             parse_manifest("000001-update.json", text, REDO)
         message = str(caught.value)
@@ -136,6 +136,7 @@ ADDED = {
     ),
     2: ("index_links index_replaced index_dropped index_files replaced", "checksum"),
     3: ("settings memory", ""),
+    4: ("cpu", ""),
 }
 
 

@@ -189,7 +189,7 @@ MORE: Mapping[str, tuple[Callable[[int], dict[str, Page]], int, int]] = {
     "similar-differences": (similar_differences, 3_000, _DRAINED),
     "glossary": (glossary, 2_000, _LATER),
     "cities": (cities, 2_000, _LATER),
-    "product-variants": (product_variants, 1_500, _LATER),
+    "product-variants": (product_variants, 1_500, 2 * _LATER),
     "interface": (interface, 2_000, _LATER),
     "stubs": (stubs, 1_500, _LATER),
     "versioned-wiki": (versioned_wiki, 1_500, _LATER),

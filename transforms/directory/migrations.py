@@ -9,7 +9,7 @@ which needs no new version.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 class NewerVersion(ValueError):
@@ -27,7 +27,16 @@ def _to_version_3(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-_UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _to_version_2, 2: _to_version_3}
+def _to_version_4(data: dict[str, Any]) -> dict[str, Any]:
+    """Version 4 added the computing time of a step."""
+    return data
+
+
+_UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    1: _to_version_2,
+    2: _to_version_3,
+    3: _to_version_4,
+}
 
 
 def upgraded(data: dict[str, Any]) -> dict[str, Any]:
