@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from beamtrawl.transforms.directory.migrations import SCHEMA_VERSION
 from tests.support.command_line import beamtrawl
 from tests.support.crawls import rows, states
 from tests.support.web import Web, html
@@ -57,7 +58,7 @@ def test_it_goes_on(crawl: Path) -> None:
         assert ran.code == 0, ran.err
         new = web.url("a.test")
     assert {file: file.read_bytes() for file in before} == before
-    assert versions(crawl) == [1, 3]
+    assert versions(crawl) == [1, SCHEMA_VERSION]
     assert {row["url"].removeprefix(OLD) for row in rows(crawl, "documents")} == {
         "/",
         "/herring",

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from ..duplicates.digest import READING
+
 BATCH = 256
 """Pages in memory, with both versions of their texts."""
 
@@ -117,7 +119,7 @@ ORDER BY change, url
 """
 
 
-_READING = "0002"  # `duplicates.digest.READING`; digests of other readings of a page say nothing of a change
+_READING = READING.hex()  # digests of other readings of a page say nothing of a change
 _KIND = f"""CASE
         WHEN was_there AND last.outcome = 'gone' THEN 'gone'
         WHEN was_there AND last.outcome = 'redirected' THEN 'moved'
