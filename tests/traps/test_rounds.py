@@ -25,8 +25,7 @@ SHARE = 3  # of the size of each honest site
 LATER = 3  # rounds, at most, that a crawl of an honest site needs more than a walk
 
 SITES = {**TRAPS, **VARIANTS, **GROWTH, **ANSWERS}
-PAIRED = {name: pair for name, pair in PAIRS.items() if name != "sorry / poems"}
-SITES |= {name.partition(" / ")[0]: trap for name, (trap, _, _) in PAIRED.items()}
+SITES |= {name.partition(" / ")[0]: trap for name, (trap, _, _) in PAIRS.items()}
 HONEST_SITES = {**HONEST, **honest_variants.VARIANTS}
 HONEST_SITES |= {name.partition(" / ")[2]: (twin, SHARE * count) for name, (_, twin, count) in PAIRS.items()}
 

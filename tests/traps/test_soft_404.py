@@ -1,12 +1,16 @@
 """What a host answers to paths that cannot exist, and which pages that makes soft 404s; a crawl: test_crawls.py."""
 
+import dataclasses
 import re
 
 import pytest
 
 from beamtrawl.transforms.batches.batch_schemas import YieldRow
+from beamtrawl.transforms.documents.page_yield import yield_rows
+from beamtrawl.transforms.parsing.html_page import parse_page
+from beamtrawl.transforms.tables.schemas import VISITS
 from beamtrawl.transforms.traps.page_words import Shown, page_words
-from beamtrawl.transforms.traps.soft_404 import Answers, ErrorPages, Suspicion, impossible_urls, learn
+from beamtrawl.transforms.traps.soft_404 import Answers, ErrorPages, Suspicion, alike, impossible_urls, learn
 
 # URL: the pattern of those that cannot exist
 IMPOSSIBLE = {
@@ -100,5 +104,38 @@ def test_a_host_is_asked_only_for_what_is_suspicious(
 ) -> None:
     suspicion = Suspicion()
     for _ in range(count):
-        suspicion.add(row(url, "", ""), is_named=is_named, is_series=is_series, is_titled=True)
+        suspicion.add(row(url, "", ""), is_named=is_named, is_series=is_series)
     assert bool(suspicion) == asks
+
+
+# folders of pages in one frame, folders of the pages that link them, pages, different frames: the families to be asked
+FRAMED = {
+    "pages that lead on and on": ("ab", "ab", 8, 1, {"/a/**.html", "/b/**.html"}),
+    "fewer": ("ab", "ab", 7, 1, set()),
+    "in different frames": ("ab", "ab", 8, 2, set()),
+    "from a list": ("ab", "c", 99, 1, set()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("folders", "sources", "count", "frames", "asked"), FRAMED.values(), ids=FRAMED)
+def test_pages_in_one_frame_are_suspicious_if_such_pages_lead_to_them(
+    folders: str, sources: str, count: int, frames: int, asked: set[str]
+) -> None:
+    pages = []
+    for number in range(count):
+        folder, source = folders[number % len(folders)], sources[-1 - number % len(sources)]
+        page = row(f"http://a.test/{folder}/kafu{number}.html", "Sorry", "")
+        page |= {"referrer": f"http://a.test/{source}/rilo.html", "frame": number % frames}  # type: ignore[assignment]
+        pages.append((f"/{folder}/**.html", page))
+    assert alike(pages).keys() == asked
+
+
+def test_a_page_among_others_has_the_frame_of_an_answer_to_a_probe() -> None:
+    """Headings that most pages of a batch share are removed from these, not from the answer."""
+    url = "http://a.test/b/kafu.html"
+    page = parse_page(b"<title>Sorry</title><h1>Sorry</h1>", url, "text/html", (), "robot")
+    assert page is not None
+    assert page.headings
+    visit = dict.fromkeys(VISITS.names) | {"url": url}
+    answer, other = yield_rows([(visit, page), (visit, dataclasses.replace(page, headings=()))])  # type: ignore[list-item]
+    assert answer["frame"] == other["frame"]

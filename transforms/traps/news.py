@@ -50,7 +50,7 @@ class HostNews:
         self._telling = sum(row["telling"] or 0 for row in rows if row["template"][:1] == "/")
         self._pages, self._answers = pages, dict(answers)
         self._asked = soft_404.answers_of(rows) | self._answers
-        self._suspicions = dict[str, Suspicion]()
+        self._suspicions, self._untitled = dict[str, Suspicion](), list[tuple[str, YieldRow]]()
 
     def take(self, request: YieldRow, group: str, kind: Kind, duplicates: Duplicates) -> Counts:
         """Add a page and return what it counts as: fresh, with news, different."""
@@ -70,14 +70,15 @@ class HostNews:
         is_fresh = is_news or (not is_series and not is_copy)
         if is_fresh and not is_uniform and answers is None:
             suspicion = self._suspicions.setdefault(group, Suspicion())
-            suspicion.add(
-                request, is_named=added.is_named or not is_news, is_series=is_series, is_titled=added.has_new_title
-            )
+            suspicion.add(request, is_named=added.is_named or not is_news, is_series=is_series)
+            if not added.has_new_title:
+                self._untitled.append((group, request))
         return Counts(pages=1, fresh=int(is_fresh), news=int(is_news), different=int(not is_copy))
 
     def suspected(self) -> dict[str, YieldRow]:
         """A page of each family that may answer any URL with a page, of as many as are asked at once."""
-        found = {group: one.sample for group, one in self._suspicions.items() if one and one.sample}
+        found = soft_404.alike(self._untitled)
+        found |= {group: one.sample for group, one in self._suspicions.items() if one and one.sample}
         return dict(itertools.islice(found.items(), soft_404.ASKED_AT_ONCE))
 
     def rows(self, host: str, round_: int, asked: Iterable[str], forms: Mapping[str, Iterable[int]]) -> list[Row]:

@@ -4,14 +4,14 @@ A family whose pages look like answers to any address is asked for two such path
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from ..batches.batch_schemas import YieldRow
 from ..tables.schemas import Row
-from ..urls.templates import extension
+from ..urls.templates import extension, family
+from .discovery import shape_of
 from .novelty import pack, unpack
 
 ASKED_AT_ONCE = 8
@@ -19,8 +19,8 @@ ASKED_AT_ONCE = 8
 
 _PATHS = 2  # per family; one does not tell a fixed answer from a random one
 _NAMED, _SERIES, _ALIKE = 2, 8, 8
-"""Pages of a round that make a family suspicious: with news of their URL alone, in a series, and with one frame but no
-new title."""
+"""Pages of a round that make a family suspicious: with news of their URL alone, in a series, and with one frame, no new
+title, and found by pages of the families that have this frame."""
 
 _ENOUGH = 2  # words of a page that the answer does not have and that make it a page of its own
 _IN_COMMON = 1 / 2  # share of the words of the shorter answer that both have, if the answer is always the same
@@ -64,24 +64,37 @@ class Suspicion:
 
     def __init__(self) -> None:
         self.named = self.series = 0
-        self._frames = Counter[int | None]()
         self.sample: YieldRow | None = None
 
-    def add(self, request: YieldRow, *, is_named: bool, is_series: bool, is_titled: bool) -> None:
+    def add(self, request: YieldRow, *, is_named: bool, is_series: bool) -> None:
         """Counts a page that counts for its template.
 
         `is_named`: all that is new on it is in its own URL; `is_series`: only pages of its own template, or without
-        news, link to it; `is_titled`: its title has something new.
+        news, link to it.
         """
         self.named += is_named
         self.series += is_series
-        self._frames[request["frame"]] += not is_titled
-        if (is_named or is_series or not is_titled) and self.sample is None and "?" not in request["url"]:
+        if (is_named or is_series) and self.sample is None and "?" not in request["url"]:
             self.sample = request
 
     def __bool__(self) -> bool:
-        is_alike = max(self._frames.values(), default=0) >= _ALIKE
-        return self.sample is not None and (self.named >= _NAMED or self.series >= _SERIES or is_alike)
+        return self.sample is not None and (self.named >= _NAMED or self.series >= _SERIES)
+
+
+def alike(pages: Iterable[tuple[str, YieldRow]]) -> dict[str, YieldRow]:
+    """A page of each family that leads on and on: pages of one frame that pages of such families have led to.
+
+    Takes the pages of a round without a new title, with their families.
+    """
+    found, framed = dict[str, YieldRow](), dict[int | None, list[tuple[str, YieldRow]]]()
+    for group, page in pages:
+        framed.setdefault(page["frame"], []).append((group, page))
+    for some in framed.values():
+        groups = {group for group, _ in some} if len(some) >= _ALIKE else set()
+        chained = [one for one in some if groups and family(shape_of(one[1]["referrer"] or "").template) in groups]
+        if len(chained) >= _ALIKE:
+            found = {group: page for group, page in reversed(chained) if "?" not in page["url"]} | found
+    return found
 
 
 def impossible_urls(url: str, key: bytes) -> list[str]:

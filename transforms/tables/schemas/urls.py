@@ -170,6 +170,6 @@ TRAP_SAMPLES = pa.schema(
         ("telling", pa.int32()),  # pages of this round with ten or more new words
         ("answer", pa.string()),  # to paths that cannot exist: asked, none, same, random; the newest counts
         ("answer_words", pa.binary()),  # hashes of the words of the answer, if it is the same
-        ("answer_frame", pa.int64()),  # hash of its title and numbers of links and headings, if they are the same
+        ("answer_frame", pa.int64()),  # hash of its title and number of links, if they are the same
     ]
 )
