@@ -1,6 +1,7 @@
 """No host takes a page of another from a crawl or its index; pages with the same text lead on to their own links."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -143,8 +144,9 @@ def test_partial_mirrors_lose_nothing_and_their_copies_are_counted(tmp_path: Pat
     with Web({"a.test": partial_mirror("alpha"), "b.test": partial_mirror("beta")}) as web:
         crawl(tmp_path, [web.url("a.test"), web.url("b.test")])
         hosts, copied = [web.authority("a.test"), web.authority("b.test")], web.url("b.test", "/section/3/1")
-    assert {row["state"] for row in states(tmp_path).values()} == {"fetched"}
-    assert len(states(tmp_path)) == 2 * (1 + 6 + 60)
+    found_states = Counter(row["state"] for row in states(tmp_path).values())
+    assert found_states.pop("probed", 0) <= 4  # two a host: its sections look alike
+    assert found_states == {"fetched": 2 * (1 + 6 + 60)}
     index = Index.open(CrawlDir(str(tmp_path)))
     for n in range(6):
         assert [len(index.search(f"{word}{n}x{m}word7").hits) for m, word in ((1, "page"), (7, "alphapage"))] == [1, 1]

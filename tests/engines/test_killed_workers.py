@@ -31,7 +31,7 @@ class KillingEngine(DirectEngine):
     """Two workers, of which it kills one in one step for each of `patterns`, once a file that matches is there."""
 
     def __init__(self, directory: Path, patterns: list[str]) -> None:
-        super().__init__(2, [])
+        super().__init__(2)
         self.directory, self.patterns, self.killed = directory, patterns, 0
 
     def workers_for(self, seconds: float) -> int:
