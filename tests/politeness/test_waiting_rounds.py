@@ -155,7 +155,7 @@ def healthy(name: str, count: int) -> dict[str, Page]:
 @pytest.mark.slow("real clock")
 def test_hosts_that_wait_do_not_hold_a_round_up(tmp_path: Path) -> None:
     """Four hosts that wait, four that do not, with default settings: two rounds, then nothing before it is due."""
-    sites: dict[str, Mapping[str, Page]] = {f"h{n}.test": healthy(f"h{n}.test", 40) for n in range(4)}
+    sites: dict[str, Mapping[str, Page]] = {f"h{n}.test": healthy(f"h{n}.test", 30) for n in range(4)}
     sites |= {
         "robots.test": healthy("robots.test", 2) | {ROBOTS: status(503)},
         "delay.test": healthy("delay.test", 2) | {ROBOTS: plain("User-agent: *\nCrawl-delay: 600")},
@@ -177,7 +177,7 @@ def test_hosts_that_wait_do_not_hold_a_round_up(tmp_path: Path) -> None:
     steps = [manifest for manifest in fetching.committed if manifest.step == "fetch"]
     times = [(datetime.fromisoformat(step.started_at), datetime.fromisoformat(step.ended_at)) for step in steps]
     assert sum((ended - started).total_seconds() for started, ended in times) < 60  # the waits are of minutes
-    assert all(found[web.url(name, f"/{n}")] == "fetched" for name in sites if name[0] == "h" for n in range(40))
+    assert all(found[web.url(name, f"/{n}")] == "fetched" for name in sites if name[0] == "h" for n in range(30))
     held = {"robots.test": 2, "delay.test": 2, "dead.test": 1, "busy.test": 2}
     assert Counter(url.split("/")[2] for url in waiting) == {web.authority(name): n for name, n in held.items()}
     # Not due: nothing is asked, no round is run, and the crawl says when.
