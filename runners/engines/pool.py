@@ -2,7 +2,7 @@
 
 Of a step with worker processes, the FnApiRunner makes some seventy stages, each of which it starts in every worker and
 watches by three connections: one to two CPU seconds a step, whatever its size. Here the driver runs the graph, as for a
-small step (`in_memory`), and sends workers the elements of functions behind a shuffle: one connection, no threads.
+small step (`in_memory`), and sends workers the elements of functions behind a shuffle, over one connection each.
 """
 
 import contextlib
