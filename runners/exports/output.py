@@ -6,6 +6,7 @@ import errno
 import gzip
 import io
 import os
+import re
 import shutil
 import sys
 import uuid
@@ -22,6 +23,7 @@ from ..terminal.visible import visible
 
 STDOUT = "-"
 
+_DRAFT = re.compile("draft-[0-9a-f]{32}-")
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}  # of a file system, such as exFAT
 
 
@@ -47,10 +49,15 @@ def whole_file(path: str) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def whole_folder(path: str) -> Iterator["Drafts"]:
-    """A folder for new files; none of them has its name before all are complete. Usage if it has files already."""
+    """A folder for new files; none of them has its name before all are complete. Usage if it has files already.
+
+    Drafts of a run that was killed do not count, and are removed.
+    """
     is_local = filesystem.store_of(path).has_local_paths and Path(path).is_dir()
-    if any(Path(path).iterdir()) if is_local else filesystem.match(path, "*"):
+    present = [str(each) for each in Path(path).iterdir()] if is_local else filesystem.match(path, "*")
+    if not all(_DRAFT.match(filesystem.split(each)[1]) for each in present):
         raise Usage(f"{path} has files already; name a new or empty folder")
+    filesystem.delete(present)
     with _complaining(path), Drafts(path.rstrip("/") or "/") as drafts:
         yield drafts
 

@@ -168,8 +168,8 @@ def _ended_owner(root: str, stale: float) -> dict[str, Any] | None:
     end = time.monotonic() + (stale / 2 if may_run(owner) else 0)
     while (left := end - time.monotonic()) > 0:
         time.sleep(min(_LOOK_SECONDS, left))
-        if read_owner(root, LOCK) != owner:
-            raise _in_use(root, owner)
+        if (now := read_owner(root, LOCK)) != owner:
+            raise _in_use(root, now or owner)
     return owner
 
 

@@ -309,6 +309,17 @@ def test_trouble_leaves_nothing_behind(crawl: Path, tmp_path: Path) -> None:
     assert (code, said) == (2, f"{tmp_path}/full has files already; name a new or empty folder")
 
 
+def test_drafts_of_an_export_that_was_killed_are_removed_by_the_next(crawl: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / f"draft-{'0a' * 16}-part-00000.warc.gz").touch()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "draft-of-a-letter").touch()
+    beamtrawl("export", "warc", crawl, tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").glob("draft-*")] == []
+    assert failure("export", "warc", crawl, tmp_path / "other")[0] == 2
+    assert contents(tmp_path / "other") != {}
+
+
 def test_a_crawl_without_answers(tmp_path: Path) -> None:
     crawl = tmp_path / "crawl"
     beamtrawl("crawl", crawl, "--seed", "http://127.0.0.1:1/", "--rounds", "1", *LOOPBACK)
