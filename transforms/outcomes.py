@@ -84,10 +84,16 @@ class Outcome(StrEnum):
     """A 3xx response without a usable target."""
     GONE = "gone"
     """404 or 410."""
+    PAYMENT_REQUIRED = "payment_required"
+    """402: the site sells access to robots."""
+    FORBIDDEN = "forbidden"
+    """403."""
+    TOO_MANY_REQUESTS = "too_many_requests"
+    """429: the server asks for fewer requests, or for a later retry."""
     CLIENT_ERROR = "client_error"
-    """Any other 4xx, except 429."""
+    """Any other 4xx; of earlier versions, also 402 and 403."""
     SERVER_ERROR = "server_error"
-    """5xx or 429: the server asks for a later retry."""
+    """5xx: the server may answer a later retry; of earlier versions, also 429."""
     DENIED_ROBOTS = "denied_robots"
     """robots.txt forbids the URL; no request was sent."""
     DENIED_META = "denied_meta"
@@ -118,6 +124,7 @@ INDEX_SCOPE = "index_scope"
 
 RETRIED = frozenset(
     {
+        Outcome.TOO_MANY_REQUESTS,
         Outcome.SERVER_ERROR,
         Outcome.UNREACHABLE_ROBOTS,
         Outcome.TIMEOUT,
@@ -138,6 +145,8 @@ REMOVES_PAGE = frozenset(
         Outcome.REDIRECT_LOOP,
         Outcome.BAD_REDIRECT,
         Outcome.GONE,
+        Outcome.PAYMENT_REQUIRED,
+        Outcome.FORBIDDEN,
         Outcome.CLIENT_ERROR,
         Outcome.DENIED_ROBOTS,
         Outcome.UNWANTED_TYPE,

@@ -6,11 +6,12 @@ from datetime import datetime
 
 from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
+from ...transforms.outcomes import Outcome
 from ...transforms.robots import rules
 from ...transforms.tables.schemas import Row
 from ...transforms.traps.template_rows import State, results_of
 from ..state.host_waits import RobotsFailure, robots_failures, why
-from ..state.outcome_words import MEANINGS, status_words
+from ..state.outcome_words import MEANINGS
 from ..terminal.units import counted, latency, size
 from .known import MOST
 from .narrative import FAILED, WAITS, robots_verdict
@@ -30,12 +31,12 @@ def host_record(sources: Sources, host: str) -> Row | None:
         "outcomes": {
             one["outcome"]: one["visits"]
             for one in sources.rows(
-                "SELECT outcome, count(*) AS visits FROM visits WHERE host = ? GROUP BY 1 ORDER BY 2 DESC", host
+                "SELECT CASE status WHEN 429 THEN ? ELSE outcome END AS outcome, count(*) AS visits"
+                " FROM visits WHERE host = ? GROUP BY 1 ORDER BY 2 DESC",
+                Outcome.TOO_MANY_REQUESTS.value,  # of earlier versions, server_error
+                host,
             )
         },
-        "too_many_requests": sources.rows(
-            "SELECT count(*) AS visits FROM visits WHERE host = ? AND status = 429", host
-        )[0]["visits"],
         "failed": {
             one["reason"]: one["urls"]
             for one in sources.rows(
@@ -100,8 +101,7 @@ def host_lines(record: Row, now: datetime) -> Iterator[str]:
     for row in record["blocks"]:
         since = f"{datetime.fromisoformat(row['since']):%Y-%m-%d %H:%M:%S} UTC"
         yield f"{row['pattern']} is blocked since {since}" + (f" ({row['reason']})" if row["reason"] else "")
-    many = f"; {record['too_many_requests']} with status {status_words(429)}" if record["too_many_requests"] else ""
-    yield f"visits: {_counts(record['outcomes']) or 'none'}{many}"
+    yield f"visits: {_counts(record['outcomes']) or 'none'}"
     for reason, count in record["failed"].items():
         yield f"failed: {count} ({FAILED.get(reason) or MEANINGS.get(reason, reason)})"
     for row in record["robots"]:

@@ -19,11 +19,12 @@ def listed(values: Iterable[str]) -> str:
     return ", ".join(f"'{value}'" for value in sorted(values))
 
 
+_REFUSED = (Outcome.DENIED_ROBOTS, Outcome.PAYMENT_REQUIRED, Outcome.FORBIDDEN)
 _FAILURES = RETRIED | {Outcome.CLIENT_ERROR, Outcome.TLS_ERROR, Outcome.REDIRECT_LOOP, Outcome.BAD_REDIRECT}
 
 VERDICTS = {
     "gone": f"outcome = '{Outcome.GONE}'",
-    "blocked": f"outcome = '{Outcome.DENIED_ROBOTS}' OR (outcome = '{Outcome.CLIENT_ERROR}' AND status IN {REFUSING})",
+    "blocked": f"outcome IN ({listed(_REFUSED)}) OR (outcome = '{Outcome.CLIENT_ERROR}' AND status IN {REFUSING})",
     "failed": f"outcome IN ({listed(_FAILURES)})",
     "moved": f"outcome = '{Outcome.REDIRECTED}' AND status IN {PERMANENT}",
 }

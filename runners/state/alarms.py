@@ -80,7 +80,7 @@ def erring_hosts(hosts: Iterable[Mapping[str, Any]], limits: Alarms) -> list[Ala
 def refusing_hosts(
     hosts: Iterable[Mapping[str, Any]], robots: Iterable[Mapping[str, Any]], limits: Alarms
 ) -> list[Alarm]:
-    """Alarms about hosts whose every answer was 403 or 429, those with the most first.
+    """Alarms about hosts whose every answer was 402, 403 or 429, those with the most first.
 
     `robots` are the newest robots.txt files of hosts without an answer about a page: they stand for the host.
     """
@@ -92,9 +92,9 @@ def refusing_hosts(
     }
     worst = sorted(counts, key=lambda host: (-counts[host], host))
     lines = [
-        f"{host} refuses the robot: its only answer was 403 or 429"
+        f"{host} refuses the robot: its only answer was 402, 403 or 429"
         if counts[host] == 1
-        else f"{host} refuses the robot: all of its {counts[host]} answers were 403 or 429"
+        else f"{host} refuses the robot: all of its {counts[host]} answers were 402, 403 or 429"
         for host in worst
     ]
     refused = sorted((row["host"], row["status"]) for row in robots if row["status"] in REFUSALS)

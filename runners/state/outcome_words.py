@@ -11,8 +11,11 @@ MEANINGS: Mapping[str, str] = {
     Outcome.REDIRECT_LOOP: "a redirect that leads back",
     Outcome.BAD_REDIRECT: "a redirect without a usable target",
     Outcome.GONE: "404 or 410",
+    Outcome.PAYMENT_REQUIRED: "402: the site sells access to robots; agree on terms with it, or exclude it",
+    Outcome.FORBIDDEN: "403: the server turns the robot away; ask its webmaster, or exclude it",
+    Outcome.TOO_MANY_REQUESTS: "429: the robot is too fast for the server; a longer politeness.delay avoids it",
     Outcome.CLIENT_ERROR: "another 4xx",
-    Outcome.SERVER_ERROR: "5xx or 429",
+    Outcome.SERVER_ERROR: "5xx",
     Outcome.DENIED_ROBOTS: "forbidden by robots.txt; not requested",
     Outcome.UNREACHABLE_ROBOTS: "robots.txt cannot be fetched; the host waits",
     Outcome.DEFERRED: "the round ended, or a block began, before the request",
@@ -26,7 +29,7 @@ MEANINGS: Mapping[str, str] = {
     Outcome.BAD_RESPONSE: "not HTTP, or contradictory",
 }
 
-_STATUSES = {403: "forbidden", 429: "too many requests", 503: "unavailable"}
+_STATUSES = {402: "payment required", 403: "forbidden", 429: "too many requests", 503: "unavailable"}
 
 
 def status_words(status: int) -> str:

@@ -13,6 +13,7 @@ from beamtrawl.runners.commands.status import ALARMED
 from beamtrawl.runners.state import alarms
 from beamtrawl.runners.state.alarms import Alarm
 from beamtrawl.runners.state.failures import has_failed
+from beamtrawl.runners.state.outcome_words import MEANINGS
 from beamtrawl.transforms.directory.manifests import Manifest, iso
 from beamtrawl.transforms.settings import Alarms
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
@@ -69,12 +70,15 @@ REFUSING: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]
     "one page": (
         [host("a.test", answers=1, refusals=1)],
         [],
-        ["a.test refuses the robot: its only answer was 403 or 429"],
+        ["a.test refuses the robot: its only answer was 402, 403 or 429"],
     ),
     "the most first": (
         [host("a.test", answers=2, refusals=2), host("b.test", answers=9, refusals=9)],
         [],
-        [f"{name}.test refuses the robot: all of its {n} answers were 403 or 429" for name, n in (("b", 9), ("a", 2))],
+        [
+            f"{name}.test refuses the robot: all of its {n} answers were 402, 403 or 429"
+            for name, n in (("b", 9), ("a", 2))
+        ],
     ),
     "not always": ([host("a.test", answers=9, refusals=8)], [], []),
     "it gave pages to an earlier version": ([host("a.test", fetched=4, answers=1, refusals=1)], [], []),
@@ -102,6 +106,7 @@ SEEDS: dict[str, tuple[dict[str, Any], str | None]] = {
     "a redirect": ({"state": "redirected", "reason": "redirected", "last_status": 301}, None),
     "404": ({"state": "gone", "reason": "gone", "last_status": 404}, "status 404"),
     "403": ({"state": "failed", "reason": "client_error", "last_status": 403}, "status 403 (forbidden)"),
+    "forbidden": ({"state": "failed", "reason": "forbidden", "last_status": 403}, MEANINGS["forbidden"]),
     "no name": (
         {"state": "due", "reason": "dns_error", "last_status": None},
         "the name has no address; it is tried again",
@@ -146,9 +151,9 @@ def test_seeds_sitemaps_and_hosts_that_fail_have_a_line_each_and_an_exit_code(tm
         ALARMED,
         {
             f"alarm: {authority['closed.test']} refuses the robot: its robots.txt answers 403",
-            f"alarm: {authority['shut.test']} refuses the robot: its only answer was 403 or 429",
+            f"alarm: {authority['shut.test']} refuses the robot: its only answer was 402, 403 or 429",
             f"alarm: seed {url['closed.test']} failed: forbidden by robots.txt; not requested",
-            f"alarm: seed {url['shut.test']} failed: status 403 (forbidden)",
+            f"alarm: seed {url['shut.test']} failed: {MEANINGS['forbidden']}",
             f"alarm: sitemap {url['maps.test']}lost.xml failed: status 404",
         },
     )

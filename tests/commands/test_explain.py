@@ -70,7 +70,8 @@ CONCLUSIONS = {
     "/private/x": "not in the index: robots.txt denies it",
     "/moved": "redirects to {base}/page",
     "/gone": "not in the index: the server says that there is no such page (404 or 410)",
-    "/broken": "not in the index: its last visit ended as client_error (another 4xx)",
+    "/broken": "not in the index: its last visit ended as forbidden (403: the server turns the robot away;"
+    " ask its webmaster, or exclude it)",
     "/a.png": "not in the crawl: found in 1 page, but rejected: documents.kinds has no kind for files named .png",
     "/deep": "not in the crawl: found in 2 pages, but rejected: it is more than 1 links from a seed (scope.depth)",
     "http://elsewhere.test/": f"not in the crawl: found in 1 page, but {ELSEWHERE}",
@@ -213,8 +214,7 @@ def test_what_the_urls_of_a_host_wait_for(
         "host": "a.test",
         "state": state and counts | state,
         "urls": {"due": 38, "failed": 2},
-        "outcomes": {"server_error": 5, "deferred": 1},
-        "too_many_requests": 3,
+        "outcomes": {"server_error": 5, "too_many_requests": 3, "deferred": 1},
         "failed": {"dead_host": 2},
         "wait": "no answer, 3 failures in a row",
         "waiting": [{"reason": reason, "urls": 38, "first_due_at": None}],
@@ -223,7 +223,7 @@ def test_what_the_urls_of_a_host_wait_for(
     }
     lines = list(host_lines(record, NOW))
     assert lines[-3:] == [
-        "visits: 5 server_error, 1 deferred; 3 with status 429 (too many requests)",
+        "visits: 5 server_error, 3 too_many_requests, 1 deferred",
         "failed: 2 (its host failed too often in a row)",
         f"waiting: 38 ({said})",
     ]

@@ -12,7 +12,7 @@ from tests.support.web import Answer, Page, Web, html, plain, status
 NO_PAGE: dict[str, tuple[dict[str, Page], str]] = {
     "404": ({"/": status(404)}, "status 404"),
     "500": ({"/": status(500)}, "status 500"),
-    "403": ({"/": status(403)}, "status 403"),
+    "403": ({"/": status(403)}, "403: the server turns the robot away"),
     "robots.txt": ({"/": html("Home"), "/robots.txt": plain("User-agent: *\nDisallow: /")}, "robots.txt"),
     "another type": ({"/": Answer(200, b"\x00", (("Content-Type", "application/zip"),))}, ""),
 }

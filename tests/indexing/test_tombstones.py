@@ -23,13 +23,13 @@ def key(number: int) -> bytes:
 
 
 _GONE = (
-    *(Outcome.GONE, Outcome.CLIENT_ERROR, Outcome.DENIED_ROBOTS),
+    *(Outcome.GONE, Outcome.CLIENT_ERROR, Outcome.DENIED_ROBOTS, Outcome.PAYMENT_REQUIRED, Outcome.FORBIDDEN),
     *(Outcome.UNWANTED_TYPE, Outcome.TOO_LONG, Outcome.REDIRECT_LOOP, Outcome.BAD_REDIRECT),
 )
 _TROUBLE = (
     *(Outcome.NOT_MODIFIED, Outcome.SERVER_ERROR, Outcome.UNREACHABLE_ROBOTS, Outcome.DEFERRED, Outcome.TIMEOUT),
     *(Outcome.DNS_ERROR, Outcome.CONNECT_ERROR, Outcome.TLS_ERROR, Outcome.BAD_RESPONSE),
-    Outcome.BLOCKED_ADDRESS,
+    *(Outcome.BLOCKED_ADDRESS, Outcome.TOO_MANY_REQUESTS),
 )
 # outcome, what else is known of the visit, why an older version is not found any more
 VISITS = {

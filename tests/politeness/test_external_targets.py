@@ -70,7 +70,7 @@ def test_a_host_that_asks_for_patience_is_not_asked_twice() -> None:
     for answer in (status(429), status(503), slow(1e6)):
         asked, visits = run({OTHERWISE: answer, "/robots.txt": plain("")}, "/")
         assert asked == ["HEAD /"]
-        assert visits["/"]["outcome"] in ("server_error", "timeout")
+        assert visits["/"]["outcome"] in ("too_many_requests", "server_error", "timeout")
 
 
 def test_a_host_that_lies_about_everything_is_asked_twice_for_each() -> None:

@@ -58,14 +58,14 @@ def test_turns_add_up_and_the_last_one_says_how_we_stand():
     assert (row["not_before"], row["held_by"]) == (second["not_before"], "backoff")
 
 
-def test_refusals_are_answers_with_403_or_429_and_add_up_over_versions():
+def test_refusals_are_answers_with_402_403_or_429_and_add_up_over_versions():
     tally = Tally()
-    for status in (403, 429, 404, None):
+    for status in (402, 403, 429, 404, None):
         tally.visit(Outcome.CLIENT_ERROR, status)
     turn_ = turn_row("a.test", 2, tally, HostState(), None, None)
-    assert (turn_["answers"], turn_["refusals"]) == (3, 2)
+    assert (turn_["answers"], turn_["refusals"]) == (4, 3)
     row = add_turn(turn(1, 0.1) | {"answers": None, "refusals": None}, turn_)
-    assert (row["answers"], row["refusals"]) == (3, 2)
+    assert (row["answers"], row["refusals"]) == (4, 3)
 
 
 def test_the_newest_addresses_are_kept():

@@ -236,7 +236,7 @@ def test_a_host_that_asks_for_a_short_rest_gets_it_in_the_same_round() -> None:
     answers = iter([Reply(429, [("Retry-After", "1")]), PAGE])
     servers = Servers({"http://a.test/0": lambda url, headers: next(answers)})
     ends = outcomes(Round(servers, pages("a.test", 2)).run())
-    assert list(ends.values()) == ["server_error", "fetched"]
+    assert list(ends.values()) == ["too_many_requests", "fetched"]
     busy, after = servers.requests[1:]
     assert after.started - busy.ended == pytest.approx(1.0)
 

@@ -46,5 +46,5 @@ def test_a_slow_store_costs_no_request_and_no_time(tmp_path: Path) -> None:
             if remote <= 1.05 * local and "timeout" not in ends:
                 break
     assert remote <= 1.05 * local
-    assert ends == {"fetched": HOSTS * PAGES, "server_error": 1}
+    assert ends == {"fetched": HOSTS * PAGES, "too_many_requests": 1}
     assert Counter(request.path == ROBOTS for request in log) == {True: HOSTS + 1, False: HOSTS * PAGES + 1}

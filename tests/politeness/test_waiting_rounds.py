@@ -59,7 +59,7 @@ def test_a_round_waits_for_hosts_within_their_patience() -> None:
 
 # answers by URL: how the two pages of the host end, and what it is held by
 LEFT = {
-    "Retry-After": ({"http://a.test/0": Reply(429, [("Retry-After", "300")])}, ["server_error", "deferred"]),
+    "Retry-After": ({"http://a.test/0": Reply(429, [("Retry-After", "300")])}, ["too_many_requests", "deferred"]),
     "backoff": ({"http://a.test/0": Reply(500)}, ["server_error", "deferred"]),
     "Crawl-delay": (
         {"http://a.test/robots.txt": Reply(200, (), b"User-agent: *\nCrawl-delay: 600")},
@@ -88,8 +88,8 @@ DOWN = {"http://a.test/robots.txt": Reply(503)}
 TIME = datetime(2026, 11, 24, tzinfo=UTC)
 # answers, columns of the frontier, limits: how the three pages of the host end; others stay in the frontier as they are
 AGAIN: dict[str, tuple[Mapping[str, Reply], dict[str, Any], dict[str, Any], list[str]]] = {
-    "first": (REFUSED, {"reason": "seed"}, {}, ["server_error", "deferred", "deferred"]),
-    "again": (REFUSED, {"reason": "deferred"}, {}, ["server_error"]),
+    "first": (REFUSED, {"reason": "seed"}, {}, ["too_many_requests", "deferred", "deferred"]),
+    "again": (REFUSED, {"reason": "deferred"}, {}, ["too_many_requests"]),
     "for another reason": (DOWN, {"reason": "deferred"}, {}, ["unreachable_robots"] * 3),
     "robots.txt is out of reach again": (DOWN, {"reason": "retry"}, {}, []),
     "after a page that failed": (DOWN, {"reason": "retry", "due_at": TIME}, {}, ["unreachable_robots"] * 3),

@@ -114,7 +114,9 @@ STATUSES = {
     "status 000": Fault(keep(sized(HTML, status=b"000 No")), BAD),
     "status 999": Fault(keep(sized(HTML, status=b"999 Request Denied")), CLIENT_ERROR),
     "a proxy's login": Fault(keep(sized(b"Proxy-Authenticate: Basic", status=b"407 Proxy")), CLIENT_ERROR),
-    "come back in a while": Fault(keep(sized(b"Retry-After: soon", status=b"429 Slow down")), SERVER_ERROR),
+    "come back in a while": Fault(
+        keep(sized(b"Retry-After: soon", status=b"429 Slow down")), Outcome.TOO_MANY_REQUESTS
+    ),
     "come back on the 99th": Fault(
         keep(sized(b"Retry-After: Fri, 99 Nov 9999 25:61:00 GMT", status=b"503 Busy")), SERVER_ERROR
     ),

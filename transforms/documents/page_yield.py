@@ -16,6 +16,8 @@ _TEXT, _LINKS, _ANCHOR = 1500, 100, 60  # maximum characters of a text, links, a
 WITHOUT_PAGE = frozenset(
     {
         Outcome.GONE,
+        Outcome.PAYMENT_REQUIRED,
+        Outcome.FORBIDDEN,
         Outcome.CLIENT_ERROR,
         Outcome.REDIRECTED,
         Outcome.UNWANTED_TYPE,

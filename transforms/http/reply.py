@@ -16,6 +16,14 @@ Headers = Sequence[tuple[str, str]]
 _FILE_NAME = re.compile(r"""\bfilename\*?\s*=\s*(?:"([^"]*+)|([^";]*+))""", re.ASCII | re.IGNORECASE)
 _EXTENSION = re.compile(r"\.(\w+)\s*$", re.ASCII)
 _SECONDS = re.compile(r"\d+", re.ASCII)
+_BY_STATUS = {
+    **dict.fromkeys((404, 410), Outcome.GONE),
+    402: Outcome.PAYMENT_REQUIRED,
+    403: Outcome.FORBIDDEN,
+    429: Outcome.TOO_MANY_REQUESTS,
+    999: Outcome.CLIENT_ERROR,  # some sites refuse robots with it
+}
+_PRICES = ("crawler-price", "crawler-exact-price")
 _LONGEST = 1e9  # seconds; with more, arithmetic on dates overflows
 _CLOCK_ERROR = timedelta(days=1)  # tolerates a wrong time zone, but not a wrong year
 
@@ -74,17 +82,29 @@ def outcome(url: str, reply: Reply, conditional: bool) -> Outcome:
     status = reply.status or 0
     if status == 304:
         return Outcome.NOT_MODIFIED if conditional else Outcome.BAD_RESPONSE
-    if status in (404, 410):
-        return Outcome.GONE
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
     if 300 <= status < 400:
         return _redirect(url, redirect_target(url, reply))
     if 200 <= status < 300 and status != 206:  # no range was requested
         return Outcome.FETCHED
-    if (400 <= status < 500 and status != 429) or status == 999:  # some sites refuse robots with 999
+    if 400 <= status < 500:
         return Outcome.CLIENT_ERROR
-    if status == 429 or status >= 500:  # above 599 a status is invalid, and counts as 5xx (RFC 9110, 15)
+    if status >= 500:  # above 599 a status is invalid, and counts as 5xx (RFC 9110, 15)
         return Outcome.SERVER_ERROR
     return Outcome.BAD_RESPONSE
+
+
+def price(headers: Headers) -> str | None:
+    """The price that a 402 asks of a robot, as its header says it; None if it states none.
+
+    Source: developers.cloudflare.com, "Pay per crawl".
+
+    >>> price([("Server", "a"), ("Crawler-Price", "USD 0.05")])
+    'crawler-price: USD 0.05'
+    """
+    found = (f"{name}: {value}" for name in _PRICES if (value := header(headers, name)))
+    return next(found, None)
 
 
 def _redirect(url: str, target: str | None) -> Outcome:

@@ -15,10 +15,12 @@ from ..urls.canonical import host_name
 
 NO_ANSWER = frozenset({Outcome.TIMEOUT, Outcome.CONNECT_ERROR, Outcome.TLS_ERROR})
 
-HOST_FAILURES = NO_ANSWER | NO_ADDRESS | {Outcome.SERVER_ERROR, Outcome.UNREACHABLE_ROBOTS}
+HOST_FAILURES = NO_ANSWER | NO_ADDRESS | {Outcome.TOO_MANY_REQUESTS, Outcome.SERVER_ERROR, Outcome.UNREACHABLE_ROBOTS}
 """Outcomes that concern the host, not the URL, and so cause a backoff (docs/politeness.md)."""
 
-BLAMED_ON_TEMPLATES = frozenset({Outcome.SERVER_ERROR, Outcome.TIMEOUT, Outcome.CONNECT_ERROR})
+BLAMED_ON_TEMPLATES = frozenset(
+    {Outcome.TOO_MANY_REQUESTS, Outcome.SERVER_ERROR, Outcome.TIMEOUT, Outcome.CONNECT_ERROR}
+)
 """Outcomes after which URLs of other templates are requested first: some paths may fail while others work."""
 
 TEMPLATE = "template"
@@ -51,12 +53,12 @@ class Rest(NamedTuple):
     why: str  # delay, crawl_delay, response_time; backoff, template, dead, dns, refused, robots, retry_after
 
 
-def may_be_of_template(outcome: Outcome, status: int | None, retry_after: float | None) -> bool:
+def may_be_of_template(outcome: Outcome, retry_after: float | None) -> bool:
     """Return whether a failure may concern some paths only.
 
     A refused connection says nothing about a path. 429 and Retry-After are the host's word about all requests.
     """
-    return outcome in (Outcome.SERVER_ERROR, Outcome.TIMEOUT) and status != 429 and retry_after is None
+    return outcome in (Outcome.SERVER_ERROR, Outcome.TIMEOUT) and retry_after is None
 
 
 def after(state: HostState, outcome: Outcome, elapsed_s: float, is_counted: bool = True) -> HostState:

@@ -15,7 +15,7 @@ from .backoff import HOST_FAILURES, HostState
 
 _BUCKETS = 18  # of response times: below 1, 2, 4, … milliseconds; the last holds all above a minute
 _MOST_ADDRESSES = 8
-REFUSALS = (403, 429)
+REFUSALS = (402, 403, 429)
 """The statuses with which a host refuses the robot."""
 EMPTY_LATENCY = (0,) * _BUCKETS
 

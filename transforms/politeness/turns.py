@@ -8,7 +8,7 @@ from typing import cast
 
 from ..frontier.selection import Due
 from ..frontier.url_states import waits_already
-from ..http.reply import Reply, retry_after
+from ..http.reply import Reply, price, retry_after
 from ..outcomes import Outcome
 from ..tables.schemas import HostRow
 from ..urls.canonical import origin as origin_of
@@ -118,7 +118,7 @@ class Turns:
             return
         is_linked_only = due is not None and reply.status == 429 and self._is_of_others(turn, due)
         wanted = None if is_linked_only else wanted
-        is_of_template = due is not None and (is_linked_only or backoff.may_be_of_template(end, reply.status, wanted))
+        is_of_template = due is not None and (is_linked_only or backoff.may_be_of_template(end, wanted))
         is_news = self._note(turn.queue, due, end) if due else True
         if is_linked_only and due is not None:
             turn.queue.set_aside(due)
@@ -199,6 +199,8 @@ class Turns:
 
     def visit(self, turn: HostTurn, due: Due, end: Outcome, reply: Reply, rule: str) -> Event:
         """Return the row of a visit that has ended, and count it."""
+        if end is Outcome.PAYMENT_REQUIRED:
+            reply = reply._replace(error=price(reply.headers))
         self.report.count(end, reply, due.url)
         turn.tally.visit(end, reply.status)
         robots = turn.robots.get(origin_of(due.url))

@@ -79,8 +79,8 @@ def _refusing(known: Known) -> list[Part]:
         "SELECT host, requests, failures, failures / nullif(requests, 0), coalesce(denied, 0), coalesce(refused, 0),"
         " failures_in_row, CASE WHEN not_before > ? THEN held_by END, CASE WHEN not_before > ? THEN not_before END"
         " FROM hosts LEFT JOIN (SELECT host, count(*) FILTER (WHERE outcome = 'denied_robots') AS denied,"
-        " count(*) FILTER (WHERE status IN (401, 403, 429)) AS refused FROM visits"
-        " WHERE outcome = 'denied_robots' OR status IN (401, 403, 429) GROUP BY 1)"
+        " count(*) FILTER (WHERE status IN (401, 402, 403, 429)) AS refused FROM visits"
+        " WHERE outcome = 'denied_robots' OR status IN (401, 402, 403, 429) GROUP BY 1)"
         " USING (host) WHERE failures > 0 OR denied > 0 OR refused > 0 OR failures_in_row > 0"
         " ORDER BY failures + coalesce(denied, 0) + coalesce(refused, 0) DESC, host LIMIT ?",
         known.now,
@@ -95,7 +95,7 @@ def _refusing(known: Known) -> list[Part]:
         Column("failed", "count"),
         Column("share", "share"),
         Column("denied by robots.txt", "count"),
-        Column("401, 403, 429", "count"),
+        Column("401, 402, 403, 429", "count"),
         Column("failures in a row", "count"),
         Column("held by"),
         Column("until (UTC)", "time"),

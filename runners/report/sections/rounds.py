@@ -14,7 +14,10 @@ from ..known import Known
 
 _GOOD = (Outcome.FETCHED, Outcome.NOT_MODIFIED)
 _MOVED = (Outcome.REDIRECTED, Outcome.REDIRECT_LOOP, Outcome.BAD_REDIRECT)
-_ABSENT = (Outcome.GONE, Outcome.CLIENT_ERROR, Outcome.UNWANTED_TYPE, Outcome.TOO_LONG)
+_ABSENT = (
+    *(Outcome.GONE, Outcome.PAYMENT_REQUIRED, Outcome.FORBIDDEN, Outcome.CLIENT_ERROR),
+    *(Outcome.UNWANTED_TYPE, Outcome.TOO_LONG),
+)
 _NOT_REQUESTED = (Outcome.DENIED_ROBOTS, Outcome.BLOCKED_ADDRESS, Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS)
 CLASSES = {
     "fetched": _GOOD,

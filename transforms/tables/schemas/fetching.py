@@ -118,7 +118,7 @@ HOSTS = pa.schema(
         ("not_before", TIME),  # no request before this time
         ("held_by", pa.string()),  # the reason: `why` of politeness.backoff.Rest
         ("answers", pa.int64()),  # to requests for pages; null in rows of earlier versions
-        ("refusals", pa.int64()),  # of these, those with status 403 or 429
+        ("refusals", pa.int64()),  # of these, those with status 402, 403 or 429
     ]
 )
 
