@@ -11,6 +11,7 @@ MEANINGS: Mapping[str, str] = {
     Outcome.REDIRECT_LOOP: "a redirect that leads back",
     Outcome.BAD_REDIRECT: "a redirect without a usable target",
     Outcome.GONE: "404 or 410",
+    Outcome.GONE_BY_CONTENT: "a page that its host gives to any path",
     Outcome.CLIENT_ERROR: "another 4xx",
     Outcome.SERVER_ERROR: "5xx or 429",
     Outcome.DENIED_ROBOTS: "forbidden by robots.txt; not requested",

@@ -65,6 +65,7 @@ AFTER = {
     Outcome.REDIRECT_LOOP: ("failed", 0, None),
     Outcome.BAD_REDIRECT: ("failed", 0, None),
     Outcome.GONE: ("gone", 0, None),
+    Outcome.GONE_BY_CONTENT: ("gone", 0, None),
     Outcome.CLIENT_ERROR: ("failed", 0, None),
     Outcome.SERVER_ERROR: ("due", 2, ("retry", 4)),
     Outcome.DENIED_ROBOTS: ("denied", 1, None),
