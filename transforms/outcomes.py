@@ -84,6 +84,8 @@ class Outcome(StrEnum):
     """A 3xx response without a usable target."""
     GONE = "gone"
     """404 or 410."""
+    GONE_BY_CONTENT = "gone_by_content"
+    """A page that its host gives to any path (counted by the update step): as if it were 404."""
     PAYMENT_REQUIRED = "payment_required"
     """402: the site sells access to robots."""
     FORBIDDEN = "forbidden"
@@ -155,6 +157,9 @@ REMOVES_PAGE = frozenset(
 )
 """Outcomes that remove a page from the index: it is gone, or must not be requested any more."""
 
+COUNTED_LATER = frozenset({Outcome.DENIED_META, Outcome.GONE_BY_CONTENT})
+"""Outcomes that an update step counts for pages that a fetch step has counted as fetched."""
+
 SAMPLED_OF = "sampled_of"
 """Counter of a fetch step that visits URLs chosen at random: how many were waiting."""
 
@@ -179,4 +184,4 @@ REQUESTED = frozenset(Outcome) - NO_ADDRESS - {Outcome.DENIED_ROBOTS, Outcome.UN
 
 def count_requests(outcomes: Mapping[str, int]) -> int:
     """Return how many of the visits of some outcomes sent, or attempted, a request."""
-    return sum(outcomes.get(outcome, 0) for outcome in REQUESTED)
+    return sum(outcomes.get(outcome, 0) for outcome in REQUESTED - COUNTED_LATER)

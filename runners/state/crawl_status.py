@@ -172,9 +172,8 @@ def _counts(manifests: Sequence[Manifest]) -> _Counts:
     outcomes, rejections, alerts = Counter[str](), Counter[str](), Counter[str]()
     errors = Counter[str]()
     for manifest in manifests:
-        if manifest.step == "fetch":
-            counters = {outcome.value: manifest.counters.get(outcome.value, 0) for outcome in Outcome}
-            outcomes.update({name: count for name, count in counters.items() if count})
+        of_step = Outcome if manifest.step == "fetch" else (Outcome.GONE_BY_CONTENT,)
+        outcomes.update({name.value: count for name in of_step if (count := manifest.counters.get(name.value))})
         for file in manifest.files:
             if file.table == "rejections":
                 rejections.update(file.counts)

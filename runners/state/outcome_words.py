@@ -11,6 +11,7 @@ MEANINGS: Mapping[str, str] = {
     Outcome.REDIRECT_LOOP: "a redirect that leads back",
     Outcome.BAD_REDIRECT: "a redirect without a usable target",
     Outcome.GONE: "404 or 410",
+    Outcome.GONE_BY_CONTENT: "a page that its host gives to any path",
     Outcome.PAYMENT_REQUIRED: "402: the site sells access to robots; agree on terms with it, or exclude it",
     Outcome.FORBIDDEN: "403: the server turns the robot away; ask its webmaster, or exclude it",
     Outcome.TOO_MANY_REQUESTS: "429: the robot is too fast for the server; a longer politeness.delay avoids it",

@@ -65,6 +65,7 @@ AFTER = {
     Outcome.REDIRECT_LOOP: ("failed", 0, None),
     Outcome.BAD_REDIRECT: ("failed", 0, None),
     Outcome.GONE: ("gone", 0, None),
+    Outcome.GONE_BY_CONTENT: ("gone", 0, None),
     Outcome.PAYMENT_REQUIRED: ("failed", 0, None),
     Outcome.FORBIDDEN: ("failed", 0, None),
     Outcome.TOO_MANY_REQUESTS: ("due", 2, ("retry", 4)),

@@ -156,7 +156,8 @@ def _judge(
     watched = watch_host(
         HOST, yield_rows(seen), Duplicates(copies, near), traps, samples, queues, _ALLOWED, round_, b"key"
     )
-    stale = set(watched.stale)
+    stale, gone = set(watched.stale), set(watched.gone)
+    facts = [fact | {"outcome": Outcome.GONE_BY_CONTENT} if fact["url_key"] in gone else fact for fact in facts]
     candidates = [
         {"url_key": link["target_key"], "url": link["target_url"], "host": urls.host(link["target_url"])}
         | {name: link[name] for name in ("depth", "redirects")}
@@ -165,7 +166,7 @@ def _judge(
         | {"foreign": bool(visit["foreign"]) and link["kind"] == "redirect"}
         for visit, page, links in found
         for link in links
-        if link["rejected"] is None
+        if link["rejected"] is None and visit["url_key"] not in gone
     ]
     probes = [dict.fromkeys(("sitemap", "sitemap_lastmod", "links_without_news")) | row for row in watched.probes]
     return watched, facts, candidates + probes

@@ -98,7 +98,8 @@ def test_the_status_names_each_trap(crawled: Crawled, name: str) -> None:
     assert paths
     assert all(site.useful(path) is None or seen[site.useful(path)] > 1 for path in paths)
     lines = render(found).splitlines()
-    assert any(line.startswith(f"alarm: {host}") and "had anything new" in line for line in lines)
+    told = [line for line in lines if line.startswith(f"alarm: {host}")]
+    assert any("had anything new" in line or "gave no page" in line for line in told)
 
 
 @pytest.mark.slow("traps")
@@ -125,6 +126,12 @@ def test_the_pages_of_a_small_trap_are_found_and_the_rest_is_held(tmp_path: Path
     assert {row["state"] for row in rows(tmp_path, "traps")} >= {"throttled", "trapped"}
     assert {row["host"] for row in rows(tmp_path, "trap_queues")} == hosts
     assert "probed" in {row["state"] for row in states(tmp_path).values()}  # what cannot exist
+    gone = {url for url, row in states(tmp_path).items() if row["reason"] == "gone_by_content"}
+    assert len(gone) > 5
+    assert {states(tmp_path)[url]["state"] for url in gone} == {"gone"}
+    assert not gone & {row["url"] for row in rows(tmp_path, "documents")}
+    assert not gone & {row["source_url"] for row in rows(tmp_path, "links")}, "its links are followed"
+    assert summarize(CrawlDir(str(tmp_path)), NOW).outcomes["gone_by_content"] == len(gone)
 
 
 def waiting(path: Path) -> set[str]:

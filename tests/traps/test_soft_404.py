@@ -10,7 +10,7 @@ from beamtrawl.transforms.documents.page_yield import yield_rows
 from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.tables.schemas import VISITS
 from beamtrawl.transforms.traps.page_words import Shown, page_words
-from beamtrawl.transforms.traps.soft_404 import Answers, ErrorPages, Suspicion, alike, impossible_urls, learn
+from beamtrawl.transforms.traps.soft_404 import NAMED, SERIES, Answers, ErrorPages, Evidence, impossible_url, suspected
 
 # URL: the pattern of those that cannot exist
 IMPOSSIBLE = {
@@ -23,11 +23,10 @@ IMPOSSIBLE = {
 
 @pytest.mark.parametrize(("url", "pattern"), IMPOSSIBLE.items(), ids=IMPOSSIBLE)
 def test_what_cannot_exist_is_beside_a_page(url: str, pattern: str) -> None:
-    urls = impossible_urls(url, b"key")
-    assert len(set(urls)) == 2
-    assert all(re.fullmatch(pattern, each) for each in urls)
-    assert impossible_urls(url, b"key") == urls
-    assert not set(impossible_urls(url, b"other")) & set(urls)
+    made = impossible_url(url, b"key")
+    assert re.fullmatch(pattern, made)
+    assert impossible_url(url, b"key") == made
+    assert len({made, impossible_url(url, b"other"), impossible_url(made, b"key")}) == 3
 
 
 def row(url: str, title: str, text: str | None, links: tuple[str, ...] = ()) -> YieldRow:
@@ -42,6 +41,7 @@ SORRY = "Sorry, there is nothing here by the name of"
 # texts of the two answers, None for no page: what they tell
 ANSWERS = {
     "errors": (None, None, ErrorPages.NONE),
+    "a page and an error": ("Welcome to a page", None, ErrorPages.NONE),
     "an error and a page": (None, "Welcome to a page", ErrorPages.NONE),
     "the same page": ("Please look elsewhere", "Please look elsewhere", ErrorPages.SAME),
     "the same words and the name": (f"{SORRY} qwertyuiopas", f"{SORRY} asdfghjklqwe", ErrorPages.SAME),
@@ -49,14 +49,23 @@ ANSWERS = {
 }
 
 
+def learn(*answers: YieldRow) -> Answers:
+    known = Answers(ErrorPages.ASKED)
+    for answer in answers:
+        known = known.after(answer)
+    return known
+
+
 @pytest.mark.parametrize(("first", "second", "answer"), ANSWERS.values(), ids=ANSWERS)
 def test_answers_tell_whether_a_host_answers_anything(
     first: str | None, second: str | None, answer: ErrorPages
 ) -> None:
-    assert learn([row(FIRST, "Oh", first), row(SECOND, "Oh", second)]).answer == answer
+    one, other = row(FIRST, "Oh", first), row(SECOND, "Oh", second)
+    assert learn(one).answer == (ErrorPages.NONE if first is None else ErrorPages.ONE)
+    assert learn(one, other).answer == answer
 
 
-SAME = learn([row(url, "Nothing found", f"{SORRY} {url}") for url in (FIRST, SECOND)])
+SAME = learn(*(row(url, "Nothing found", f"{SORRY} {url}") for url in (FIRST, SECOND)))
 GONE = "http://a.test/b/rado-12/lemo/"
 
 # what is known of the family, page, whether it is one of a series: whether it is a soft 404
@@ -87,47 +96,38 @@ def test_pages_like_the_answer_are_soft_404s(known: Answers, page: YieldRow, is_
     assert known.has(page, is_series=is_series) == is_soft
 
 
-# URL, whether each page is named and of a series, number of pages: whether the host is asked
+# folders of pages, folders of the pages that link them, marks, pages, distinct frames: the families to be asked
 SUSPICIONS = {
-    "one page in words of its URL": (GONE, True, False, 1, False),
-    "two of them": (GONE, True, False, 2, True),
-    "queries": (f"{GONE}?x=1", True, False, 9, False),
-    "few of a series": (GONE, False, True, 7, False),
-    "more of a series": (GONE, False, True, 8, True),
-    "others": (GONE, False, False, 99, False),
-}
-
-
-@pytest.mark.parametrize(("url", "is_named", "is_series", "count", "asks"), SUSPICIONS.values(), ids=SUSPICIONS)
-def test_a_host_is_asked_only_for_what_is_suspicious(
-    url: str, is_named: bool, is_series: bool, count: int, asks: bool
-) -> None:
-    suspicion = Suspicion()
-    for _ in range(count):
-        suspicion.add(row(url, "", ""), is_named=is_named, is_series=is_series)
-    assert bool(suspicion) == asks
-
-
-# folders of pages in one frame, folders of the pages that link them, pages, different frames: the families to be asked
-FRAMED = {
-    "pages that lead on and on": ("ab", "ab", 8, 1, {"/a/**.html", "/b/**.html"}),
-    "fewer": ("ab", "ab", 7, 1, set()),
-    "in different frames": ("ab", "ab", 8, 2, set()),
-    "from a list": ("ab", "c", 99, 1, set()),
+    "named pages that such pages link": ("ab", "ab", [NAMED], 8, 1, {"/a/**.html", "/b/**.html"}),
+    "fewer": ("ab", "ab", [NAMED], 7, 1, set()),
+    "of a list": ("ab", "c", [NAMED], 99, 1, set()),
+    "a series": ("a", "a", [SERIES], 8, 1, {"/a/**.html"}),
+    "without a new title, in one frame": ("ab", "ab", [1], 8, 1, {"/a/**.html", "/b/**.html"}),
+    "in different frames": ("ab", "ab", [1], 8, 2, set()),
+    "in one frame, of a list": ("ab", "c", [1], 99, 1, set()),
+    "in one frame and named, of a list": ("a", "c", [1, NAMED], 8, 1, {"/a/**.html"}),
+    "few of them": ("a", "c", [1, NAMED], 7, 1, set()),
+    "good pages": ("a", "a", [], 99, 1, set()),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("folders", "sources", "count", "frames", "asked"), FRAMED.values(), ids=FRAMED)
-def test_pages_in_one_frame_are_suspicious_if_such_pages_lead_to_them(
-    folders: str, sources: str, count: int, frames: int, asked: set[str]
-) -> None:
-    pages = []
-    for number in range(count):
-        folder, source = folders[number % len(folders)], sources[-1 - number % len(sources)]
-        page = row(f"http://a.test/{folder}/kafu{number}.html", "Sorry", "")
-        page |= {"referrer": f"http://a.test/{source}/rilo.html", "frame": number % frames}  # type: ignore[assignment]
-        pages.append((f"/{folder}/**.html", page))
-    assert alike(pages).keys() == asked
+@pytest.mark.parametrize(
+    ("folders", "sources", "marks", "count", "frames", "asked"), SUSPICIONS.values(), ids=SUSPICIONS
+)
+def test_a_host_is_asked_for_pages_that_lead_on_and_on(folders, sources, marks, count, frames, asked) -> None:
+    pages = [
+        Evidence(
+            row(f"http://a.test/{folder}/kafu{number}.html", "Sorry", ""),
+            f"/{folder}/**.html",
+            f"/{sources[number % len(sources)]}",
+            [mark + number % frames if mark == 1 else mark for mark in marks],
+        )
+        for number in range(count)
+        for folder in folders[number % len(folders)]
+    ]
+    sizes = {f"/{folder}/**.html": count for folder in folders}
+    assert suspected(pages, sizes).keys() == asked
+    assert not suspected([one._replace(page=row(f"{GONE}?x=1", "", "")) for one in pages], sizes)
 
 
 def test_a_page_among_others_has_the_frame_of_an_answer_to_a_probe() -> None:

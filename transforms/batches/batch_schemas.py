@@ -152,5 +152,5 @@ class YieldRow(TypedDict):
 Rejection = tuple[tuple[str, str], tuple[int, list[str]]]
 """((reason, host), (count, samples))"""
 
-STALE = pa.schema([("url_key", KEY)])
-"""The pages of a round without news."""
+STALE = pa.schema([("url_key", KEY), ("is_gone", pa.bool_())])
+"""The pages of a round without news, and those that their host gives to any path."""

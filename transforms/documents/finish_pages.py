@@ -78,6 +78,12 @@ def judge_canonicals(
     return mark_duplicates(pages, pa.Table.from_pylist(rows, schema=DUPLICATES))
 
 
+def without_gone(pages: pa.Table, stale: pa.Table) -> pa.Table:
+    """The pages without those that their host gives to any path: these are no documents, and lead nowhere."""
+    gone = stale.filter(stale["is_gone"])["url_key"]
+    return pages.filter(pc.invert(pc.is_in(pages["url_key"], gone))) if len(gone) else pages
+
+
 def mark_links_without_news(pages: pa.Table, stale: pa.Table) -> pa.Table:
     """The pages with `links_without_news` set; a redirect keeps its own value."""
     is_stale = pc.is_in(pages["url_key"], stale["url_key"])
@@ -210,9 +216,11 @@ class FinishFn(StageFn):
     def process(self, partition: Partition, dead: Iterable[bytes]) -> "Iterator[TaggedOutput]":
         number, sides = partition
         pages = ShardPages(sides["pages"])
-        facts = mark_duplicates(pages.facts, from_ipc(sides["duplicates"], DUPLICATES))
+        stale = from_ipc(sides["stale"], STALE)
+        facts = without_gone(pages.facts, stale)
+        facts = mark_duplicates(facts, from_ipc(sides["duplicates"], DUPLICATES))
         facts = mark_copies(judge_canonicals(facts, dead, pages.texts), from_ipc(sides["copies"], COPIES))
-        facts = mark_links_without_news(facts, from_ipc(sides["stale"], STALE))
+        facts = mark_links_without_news(facts, stale)
         facts = mark_near_duplicates(facts, from_ipc(sides["near"], VERDICTS))
         writers = {name: TableWriter(self._root, name, self._round) for name in ROW_GROUPS}
         for part in pages.parts(facts):

@@ -58,12 +58,12 @@ def _shown(url: str, page: Page) -> Shown:
 
 
 def _frame(words: PageWords, page: Page) -> int:
-    """What answers to paths that cannot exist have in common: title, and number of links.
+    """What answers to paths that cannot exist have in common: title, number of links, and classes of elements.
 
     Headings are left out: those that most pages of a batch share are removed, but not from answers to probes.
     """
     title = sorted(unpack(words.title) - unpack(words.own))
-    return zlib.crc32(repr((title, len(page.links), page.media_type)).encode())
+    return zlib.crc32(repr((title, len(page.links), page.media_type, page.traits.structure)).encode())
 
 
 def _row(visit: VisitRow) -> YieldRow:

@@ -19,6 +19,7 @@ from ..batches.stage_progress import StageProgress
 from ..batches.writers import closed, write_rows
 from ..directory.waiting import MATCHED, Left, Waiting, groups, matching, read_groups
 from ..duplicates.clusters import VERDICTS
+from ..outcomes import Outcome
 from ..settings import Limits, Traps
 from ..tables.batches import Batch, batches_by, from_ipc, split, to_ipc
 from ..tables.bloom import shards
@@ -107,6 +108,8 @@ class AdvanceFn(StageFn):
         candidates = tables["candidates"] if self._follows else CANDIDATES.empty_table()
         new, tables["candidates"] = separate(candidates, known, {*rules.hosts, *holds.hosts})
         rows = {name: table.to_pylist() for name, table in tables.items()}
+        for fact in rows["facts"] if holds.gone else ():
+            fact["outcome"] = Outcome.GONE_BY_CONTENT if fact["url_key"] in holds.gone else fact["outcome"]
         new_urls, new_frontier = discovered_tables(new, self._round)
         del tables, known, candidates, new
         sample = Sample(self._secret, self._known.counts)

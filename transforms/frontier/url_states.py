@@ -23,6 +23,7 @@ _STATES = {
     Outcome.NOT_MODIFIED: "fetched",
     Outcome.REDIRECTED: "redirected",
     Outcome.GONE: "gone",
+    Outcome.GONE_BY_CONTENT: "gone",
     Outcome.DENIED_ROBOTS: "denied",
 }
 

@@ -35,6 +35,7 @@ class Traits(NamedTuple):
 
     hidden_words: int = 0  # in the largest block hidden by its inline style
     leads_away: bool = False  # a script redirects to another page
+    structure: int = 0  # hash of the distinct classes of its elements, numbers left out
 
 
 class Quality(NamedTuple):
@@ -90,6 +91,7 @@ _ONLY_NOT_FOUND = re.compile(
     r"|not found[!.]*",
     re.IGNORECASE,
 )
+_DIGITS = re.compile("[0-9]+")
 _BETWEEN = re.compile(r"\s+[|·•–—-]+\s+|\s*::\s*")
 
 
@@ -99,7 +101,9 @@ def traits(root: Element, source: str) -> Traits:
     hiding = set(filter(_HIDING.search, {style for style, _ in styled}))
     hidden = itertools.islice((block for style, block in styled if style in hiding), _MOST_HIDDEN)
     leads_away = _LEADING_AWAY.search(source[:_SOURCE_LOOKED_AT]) is not None
-    return Traits(max((len(block.text.split()) for block in hidden), default=0), leads_away)
+    classes = {element.attr("class") or "" for element in root.select("[class]")}
+    structure = zlib.crc32(_DIGITS.sub("", " ".join(sorted(classes))).encode())
+    return Traits(max((len(block.text.split()) for block in hidden), default=0), leads_away, structure)
 
 
 def quality_of(

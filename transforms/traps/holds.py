@@ -1,7 +1,7 @@
 """Moves URLs of trapped templates out of the frontier: their rows of table urls get state `trapped`."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -22,14 +22,16 @@ class TrappedHost(NamedTuple):
     host: str
     rows: list[Row]  # of table traps
     forms: list[int]
+    gone: Collection[bytes] = ()  # keys of the pages of a round that the host answers to any address
 
 
 class Holds:
     """Decides which rows of the frontier are held; takes `TrappedHost` as tuples."""
 
-    def __init__(self, trapped: Iterable[tuple], is_allowed: AllowList) -> None:
+    def __init__(self, trapped: Collection[tuple], is_allowed: AllowList) -> None:
         self._hosts = {one.host: Known(one.rows, one.forms) for one in map(TrappedHost._make, trapped)}
         self._is_allowed = is_allowed
+        self.gone = {key for one in map(TrappedHost._make, trapped) for key in one.gone}
         self._found: dict[bytes, tuple[list[Row], bool]] = {}  # by key: each URL is looked up for several purposes
 
     def __bool__(self) -> bool:

@@ -1,21 +1,27 @@
 """Which pages of a host are news: words and titles that its other pages have not shown."""
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ..batches.batch_schemas import YieldRow
 from ..tables.schemas import Row
+from ..urls.templates import family
 from . import soft_404
+from .discovery import UrlShape
 from .judge import Counts
 from .novelty import Family, pack
-from .soft_404 import Answers, Suspicion
+from .soft_404 import Answers, ErrorPages, Evidence, folder_of
 from .stacks import is_stacked
 from .template_rows import Kind
 
 _VARIED, _LARGE = 5, 1_000
 """Minimum pages of a host with many new words, or minimum pages, before pages count as without news: on a host where
 all pages are similar or have few words, that is no evidence of a trap."""
+
+FAILED = Counts(failed=1)
+"""The result of a request that gave no page, or the page that its host answers to any address."""
 
 FOREIGN = "foreign "
 """Precedes the families of URLs that only other sites link, in table trap_samples."""
@@ -41,7 +47,9 @@ class HostNews:
     the others have shown, but not the reverse.
     """
 
-    def __init__(self, trap_samples: Iterable[Row], pages: int, answers: Mapping[str, Answers]) -> None:
+    def __init__(
+        self, trap_samples: Iterable[Row], pages: int, asked: Mapping[str, Answers], answers: Mapping[str, Answers]
+    ) -> None:
         rows, words = list(trap_samples), dict[str, list[bytes]]()
         for row in rows:
             words.setdefault(row["template"], []).extend(row["words"])
@@ -49,45 +57,52 @@ class HostNews:
         self._words = set[int]().union(*(one.seen for name, one in self._families.items() if name[:1] == "/"))
         self._telling = sum(row["telling"] or 0 for row in rows if row["template"][:1] == "/")
         self._pages, self._answers = pages, dict(answers)
-        self._asked = soft_404.answers_of(rows) | self._answers
-        self._suspicions, self._untitled = dict[str, Suspicion](), list[tuple[str, YieldRow]]()
+        self._asked = {**asked, **answers}
+        self._refusing = {folder_of(name) for name, one in self._asked.items() if one.answer is ErrorPages.NONE}
+        self._evidence, self._sizes = list[Evidence](), Counter[str]()
 
-    def take(self, request: YieldRow, group: str, kind: Kind, duplicates: Duplicates) -> Counts:
-        """Add a page and return what it counts as: fresh, with news, different."""
-        is_series, key = kind is not Kind.PLAIN, request["url_key"]
-        name = FOREIGN + group if kind is Kind.FOREIGN else group
-        family = self._families.setdefault(name, Family())
-        telling = family.telling
-        added = family.take(request, self._words if is_series else frozenset())
-        self._pages += 1
-        self._telling += family.telling - telling
-        self._words |= added.words
+    def take(self, request: YieldRow, shape: UrlShape, kind: Kind, duplicates: Duplicates) -> Counts:
+        """Add a page and return what it counts as: fresh, with news, different; `FAILED` if any address gives it."""
+        group, is_series, key = family(shape.template), kind is not Kind.PLAIN, request["url_key"]
         answers = self._asked.get(group)
-        is_copy = duplicates.has_copy(request) or (answers is not None and answers.has(request, is_series=is_series))
+        is_answer = answers is not None and answers.has(request, is_series=is_series)
+        if answers is not None and is_answer and answers.frame == request["frame"] and request["depth"]:
+            return FAILED
+        name = FOREIGN + group if kind is Kind.FOREIGN else group
+        words = self._families.setdefault(name, Family())
+        telling = words.telling
+        added = words.take(request, self._words if is_series else frozenset())
+        self._pages += 1
+        self._telling += words.telling - telling
+        self._words |= added.words
+        is_copy = is_answer or duplicates.has_copy(request)
         is_uniform = self._telling < _VARIED and self._pages < _LARGE
         is_told = added.has_new_title or (added.is_news and key not in duplicates.near)
         is_news = not is_copy and (is_told or is_uniform)
         is_fresh = is_news or (not is_series and not is_copy)
-        if is_fresh and not is_uniform and answers is None:
-            suspicion = self._suspicions.setdefault(group, Suspicion())
-            suspicion.add(request, is_named=added.is_named or not is_news, is_series=is_series)
-            if not added.has_new_title:
-                self._untitled.append((group, request))
+        if is_fresh and not is_uniform and answers is None and folder_of(group) not in self._refusing:
+            signs = {
+                soft_404.NAMED: added.is_named or not is_news,
+                soft_404.SERIES: is_series,
+                request["frame"]: not added.has_new_title,
+            }
+            origin = folder_of(family(shape.referrer)) if shape.referrer else None
+            self._evidence.append(Evidence(request, group, origin, [mark for mark, holds in signs.items() if holds]))
+            self._sizes[group] += 1
         return Counts(pages=1, fresh=int(is_fresh), news=int(is_news), different=int(not is_copy))
 
     def suspected(self) -> dict[str, YieldRow]:
         """A page of each family that may answer any URL with a page, of as many as are asked at once."""
-        found = soft_404.alike(self._untitled)
-        found |= {group: one.sample for group, one in self._suspicions.items() if one and one.sample}
+        found = soft_404.suspected(self._evidence, self._sizes)
         return dict(itertools.islice(found.items(), soft_404.ASKED_AT_ONCE))
 
     def rows(self, host: str, round_: int, asked: Iterable[str], forms: Mapping[str, Iterable[int]]) -> list[Row]:
         """The rows of trap_samples of the round, in which URLs that cannot exist are requested of some families."""
-        answers = self._answers | dict.fromkeys(asked, Answers(soft_404.ErrorPages.ASKED))
+        answers = dict.fromkeys(asked, Answers(ErrorPages.ASKED)) | self._answers
         found = []
-        for group in sorted({*answers, *forms, *(group for group, family in self._families.items() if family.added)}):
-            family = self._families.get(group, Family())
-            row: Row = {"host": host, "template": group, "round": round_, "telling": family.telling}
+        for group in sorted({*answers, *forms, *(group for group, words in self._families.items() if words.added)}):
+            words = self._families.get(group, Family())
+            row: Row = {"host": host, "template": group, "round": round_, "telling": words.telling}
             row["forms"] = pack(forms.get(group, ()))
-            found.append(row | {"words": [pack(family.added)]} | (answers[group].columns() if group in answers else {}))
+            found.append(row | {"words": [pack(words.added)]} | (answers[group].columns() if group in answers else {}))
         return found

@@ -1,27 +1,25 @@
 """Soft 404s: what a host answers to paths that cannot exist, and the pages that are like that answer.
 
-A family whose pages look like answers to any address is asked for two such paths, once (docs/trap-judgement.md).
+A family whose pages look like answers to any address is asked for such a path, and if a page answers, for a second one
+(docs/trap-judgement.md).
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from ..batches.batch_schemas import YieldRow
 from ..tables.schemas import Row
-from ..urls.templates import extension, family
-from .discovery import shape_of
+from ..urls.templates import extension
 from .novelty import pack, unpack
 
 ASKED_AT_ONCE = 8
-"""Families of a host that are asked in a round, with `_PATHS` requests each."""
+"""Families of a host that are asked in a round, with one request each."""
 
-_PATHS = 2  # per family; one does not tell a fixed answer from a random one
-_NAMED, _SERIES, _ALIKE = 2, 8, 8
-"""Pages of a round that make a family suspicious: with news of their URL alone, in a series, and with one frame, no new
-title, and found by pages of the families that have this frame."""
-
+_MANY = 8  # pages of a round with one mark, that pages of the same folders have led to
+_SHARE = 9 / 10  # of the pages of a family, whoever links them, if all that is new is in their own URLs
 _ENOUGH = 2  # words of a page that the answer does not have and that make it a page of its own
 _IN_COMMON = 1 / 2  # share of the words of the shorter answer that both have, if the answer is always the same
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -33,6 +31,7 @@ class ErrorPages(StrEnum):
 
     ASKED = "asked"  # not known yet: the answer is to come, or the request failed
     NONE = "none"  # no page: an error or a redirect
+    ONE = "one"  # a page; whether always the same is to come
     SAME = "same"  # a page with the same words for each path
     RANDOM = "random"  # a page with other words for each path
 
@@ -41,94 +40,95 @@ class Answers(NamedTuple):
     """What is known of a family."""
 
     answer: ErrorPages
-    words: frozenset[int] = frozenset()  # of the answer, if it is the same
-    frame: int | None = None  # of the answer, if it is the same
+    words: Collection[int] = frozenset()  # of the answers, if they are the same, without those of their URLs
+    frame: int | None = None  # of the answers, if it is the same
+
+    def after(self, row: YieldRow) -> "Answers":
+        """What is known after one more answer."""
+        if row["words"] is None or self.answer is ErrorPages.NONE:
+            return Answers(ErrorPages.NONE)
+        words, frame = unpack(row["words"]) - unpack(row["own_words"]), row["frame"]
+        if self.answer is not ErrorPages.ONE:
+            return Answers(ErrorPages.ONE, words, frame)
+        frame = frame if frame == self.frame else None
+        if len(words.intersection(self.words)) < _IN_COMMON * min(len(words), len(self.words)):
+            return Answers(ErrorPages.RANDOM, frame=frame)
+        return Answers(ErrorPages.SAME, words.union(self.words), frame)
 
     def has(self, page: YieldRow, *, is_series: bool) -> bool:
-        """Whether a page is an answer that its host gives to any path of the family.
+        """Whether a page says no more than the host says to any path of the family.
 
         So it is if it has the words of the answer, or the frame of an answer in random words. If the frame is random,
         too, so are the pages to which only pages of their own template, or without news, link.
         """
-        if self.answer is ErrorPages.SAME:
-            return len(unpack(page["words"]) - unpack(page["own_words"]) - self.words) < _ENOUGH
-        is_framed = self.frame is not None and self.frame == page["frame"]
-        return self.answer is ErrorPages.RANDOM and (is_framed or is_series)
+        if self.answer in (ErrorPages.ONE, ErrorPages.RANDOM) and self.frame == page["frame"]:
+            return True
+        if self.answer is ErrorPages.RANDOM:
+            return is_series
+        is_told = self.answer in (ErrorPages.ONE, ErrorPages.SAME)
+        return is_told and len(unpack(page["words"]) - unpack(page["own_words"]) - set(self.words)) < _ENOUGH
 
     def columns(self) -> Row:
         return {"answer": self.answer, "answer_words": pack(self.words), "answer_frame": self.frame}
 
 
-class Suspicion:
-    """Counts the pages of a family in a round that may be answers to any address."""
-
-    def __init__(self) -> None:
-        self.named = self.series = 0
-        self.sample: YieldRow | None = None
-
-    def add(self, request: YieldRow, *, is_named: bool, is_series: bool) -> None:
-        """Counts a page that counts for its template.
-
-        `is_named`: all that is new on it is in its own URL; `is_series`: only pages of its own template, or without
-        news, link to it.
-        """
-        self.named += is_named
-        self.series += is_series
-        if (is_named or is_series) and self.sample is None and "?" not in request["url"]:
-            self.sample = request
-
-    def __bool__(self) -> bool:
-        return self.sample is not None and (self.named >= _NAMED or self.series >= _SERIES)
-
-
-def alike(pages: Iterable[tuple[str, YieldRow]]) -> dict[str, YieldRow]:
-    """A page of each family that leads on and on: pages of one frame that pages of such families have led to.
-
-    Takes the pages of a round without a new title, with their families.
-    """
-    found, framed = dict[str, YieldRow](), dict[int | None, list[tuple[str, YieldRow]]]()
-    for group, page in pages:
-        framed.setdefault(page["frame"], []).append((group, page))
-    for some in framed.values():
-        groups = {group for group, _ in some} if len(some) >= _ALIKE else set()
-        chained = [one for one in some if groups and family(shape_of(one[1]["referrer"] or "").template) in groups]
-        if len(chained) >= _ALIKE:
-            found = {group: page for group, page in reversed(chained) if "?" not in page["url"]} | found
-    return found
-
-
-def impossible_urls(url: str, key: bytes) -> list[str]:
-    """URLs beside a URL whose last name cannot exist, and that no site can foresee without the key.
-
-    >>> impossible_urls("http://a.test/b/c.html", b"key")[0]
-    'http://a.test/b/rjlmfsqvvwcy.html'
-    """
-    path = url.partition("?")[0].rstrip("/")
-    folder, end = path[: path.rfind("/") + 1], extension(path) or "/" * url.endswith("/")
-    digests = (hashlib.blake2b(f"{number} {url}".encode(), key=key).digest() for number in range(_PATHS))
-    names = ("".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[:_LENGTH]) for digest in digests)
-    return [folder + name + end for name in names]
-
-
-def learn(answers: Sequence[YieldRow]) -> Answers:
-    """What the answers to the impossible URLs of a family tell."""
-    pages = [unpack(row["words"]) - unpack(row["own_words"]) for row in answers if row["words"] is not None]
-    if not pages or len(pages) < len(answers):
-        return Answers(ErrorPages.NONE)
-    frame, *others = (row["frame"] for row in answers)
-    frame = frame if others == [frame] else None
-    common = set.intersection(*pages)
-    if len(pages) > 1 and len(common) < _IN_COMMON * min(map(len, pages)):
-        return Answers(ErrorPages.RANDOM, frame=frame)
-    return Answers(ErrorPages.SAME, frozenset().union(*pages), frame)
-
-
 def answers_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, Answers]:
     """What is known of the families of a host, of its rows of table trap_samples; the newest answer counts."""
     return {
-        row["template"]: Answers(
-            ErrorPages(row["answer"]), frozenset(unpack(row["answer_words"])), row.get("answer_frame")
-        )
+        row["template"]: Answers(ErrorPages(row["answer"]), unpack(row["answer_words"]), row.get("answer_frame"))
         for row in sorted(rows, key=lambda row: row["round"])
         if row.get("answer")
     }
+
+
+class Evidence(NamedTuple):
+    """A page that may be an answer to any address."""
+
+    page: YieldRow
+    group: str  # its family
+    origin: str | None  # the folder of the page that links it
+    marks: Collection[object]  # what speaks for it: NAMED, SERIES, its frame
+
+
+NAMED, SERIES = "named", "series"
+"""All that is new on a page is in its own URL; only pages of its own template, or without news, link it."""
+
+
+def suspected(pages: Iterable[Evidence], sizes: Mapping[str, int]) -> dict[str, YieldRow]:
+    """A page of each family that leads on and on: many pages with one mark that pages with this mark have led to.
+
+    `sizes` has the number of pages of each family. A family nearly all of whose pages are named is suspicious, too.
+    """
+    found, marked = dict[str, YieldRow](), dict[object, list[Evidence]]()
+    for one in pages:
+        for mark in one.marks:
+            marked.setdefault(mark, []).append(one)
+    for mark, some in marked.items():
+        folders = {folder_of(one.group) for one in some}
+        chained = [one for one in some if one.origin in folders]
+        if len(chained) < _MANY:
+            named = Counter(one.group for one in some if mark != NAMED and NAMED in one.marks)
+            chained = [one for one in some if named[one.group] >= max(_MANY, _SHARE * sizes[one.group])]
+        found |= {one.group: one.page for one in reversed(chained) if "?" not in one.page["url"]}
+    return found
+
+
+def folder_of(group: str) -> str:
+    """The first folder of a family.
+
+    >>> folder_of("/news/**.html"), folder_of("/**")
+    ('/news', '')
+    """
+    return group.partition("/**")[0]
+
+
+def impossible_url(url: str, key: bytes) -> str:
+    """A URL beside a URL whose last name cannot exist, and that no site can foresee without the key.
+
+    >>> impossible_url("http://a.test/b/c.html", b"key")
+    'http://a.test/b/dkspdkyhkigk.html'
+    """
+    path = url.partition("?")[0].rstrip("/")
+    folder, end = path[: path.rfind("/") + 1], extension(path) or "/" * url.endswith("/")
+    digest = hashlib.blake2b(url.encode(), key=key).digest()
+    return folder + "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[:_LENGTH]) + end

@@ -1,7 +1,7 @@
 """Judges the templates of a host by the URLs that a round has requested."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from ..batches.batch_schemas import CandidateRow, YieldRow
@@ -15,20 +15,23 @@ from .allow_list import AllowList
 from .discovery import Known, UrlShape, from_elsewhere, shape_of, source_name
 from .holds import TrappedHost
 from .judge import Counts, Queue, Queues, end, judge
+from .news import FAILED as _FAILED
 from .news import Duplicates, HostNews
 from .novelty import unpack
+from .soft_404 import Answers, ErrorPages
 from .template_rows import ENOUGH, FIRST, SOURCE, Kind, Name, State, is_shared, new_row, template_part
 
 _OF_SOURCE = 3  # useless results of the links of one page that count for their template in a round: less than `ENOUGH`
 _OF_TEMPLATE = 8  # results of a new template that count for all new templates of its host in a round
 
-_REDIRECTED, _FAILED = Counts(redirected=1), Counts(failed=1)  # the results of a request that gave no page
+_REDIRECTED = Counts(redirected=1)
 
 
 class Watched(NamedTuple):
     """The result for a host in a round."""
 
     stale: list[bytes]  # keys of pages without news
+    gone: list[bytes]  # keys of pages that their host answers to any address
     probes: list[CandidateRow]  # URLs that cannot exist, to be requested
     traps: list[Row]  # rows of table traps changed by the round
     trap_samples: list[Row]  # rows of table trap_samples
@@ -48,9 +51,14 @@ def watch_host(
     known = Known(traps, (form for row in trap_samples for form in unpack(row["forms"])))
     forms = dict[str, list[int]]()
     pages = sum(int(row["pages"]) for row in known.rows.values() if not is_shared(row["template"]))
-    answers = _answers(requests)
-    answers |= _with_errors(requests, {*answers, *(row["template"] for row in trap_samples if row.get("answer"))})
-    news, tally, stale = HostNews(trap_samples, pages, answers), _Tally(known), list[bytes]()
+    asked = soft_404.answers_of(trap_samples)
+    answers, again = _answers(requests, asked)
+    news, tally, stale, gone = (
+        HostNews(trap_samples, pages, asked, answers),
+        _Tally(known),
+        list[bytes](),
+        list[bytes](),
+    )
     for request in sorted(requests, key=_order):
         if request["kind"] is not None:
             continue
@@ -59,13 +67,15 @@ def watch_host(
         if shape.form is not None and not shape.is_foreign and shape.form not in known.forms:
             known.forms.add(shape.form)
             forms.setdefault(family(shape.template), []).append(shape.form)
-        came = _REDIRECTED if request["outcome"] == Outcome.REDIRECTED else _FAILED
+        came, is_free = _REDIRECTED if request["outcome"] == Outcome.REDIRECTED else _FAILED, is_allowed(request["url"])
         if request["words"] is not None:
-            came = news.take(request, family(shape.template), kind, duplicates)
-            if not came.fresh and not is_allowed(request["url"]):
+            came = news.take(request, shape, kind, duplicates)
+            if came is _FAILED and not is_free:
+                gone.append(request["url_key"])
+            elif not came.fresh and not is_free:
                 stale.append(request["url_key"])
-        tally.add(request, shape, kind, came, is_counted=not is_allowed(request["url"]))
-    suspected, rows = news.suspected(), dict(known.rows)
+        tally.add(request, shape, kind, came, is_counted=not is_free)
+    suspected, rows = news.suspected() | again, dict(known.rows)
     for name, came in sorted(tally.counts().items(), key=lambda item: (SOURCE in item[0][0], item)):
         before = rows.get(name) or new_row(host, name)
         waited = Queues(queues.get(("", name[1] if name[1] == Kind.FOREIGN else "")), queues.get(name), len(requests))
@@ -77,10 +87,10 @@ def watch_host(
     closed = {name: row for name, row in rows.items() if row["state"] != State.OPEN}
     if requests:
         rows |= {name: end(row, tally.is_idle, round_, rows) for name, row in closed.items()}
-    probes = [row for page in suspected.values() for row in _probes(page, key)]
+    probes = [_probe(page, key) for page in suspected.values()]
     changed = [row for name, row in rows.items() if row is not known.rows.get(name)]
-    trapped = TrappedHost(host, list(rows.values()), sorted(known.forms)) if closed else None
-    return Watched(stale, probes, changed, news.rows(host, round_, suspected, forms), trapped, reopened)
+    trapped = TrappedHost(host, list(rows.values()), sorted(known.forms), gone) if closed or gone else None
+    return Watched(stale, gone, probes, changed, news.rows(host, round_, suspected, forms), trapped, reopened)
 
 
 class _Tally:
@@ -133,30 +143,32 @@ class _Tally:
         return counts
 
 
-def _answers(requests: Iterable[YieldRow]) -> dict[str, soft_404.Answers]:
-    """What the answers of a round to URLs that cannot exist tell, by the family that they were asked for."""
-    found: dict[str, list[YieldRow]] = {}
+def _answers(
+    requests: Collection[YieldRow], asked: Mapping[str, Answers]
+) -> tuple[dict[str, Answers], dict[str, YieldRow]]:
+    """(what a round tells of families to be asked, the answer of each that is to be asked again).
+
+    A family in which the host has answered a URL with 404 or 410 need not be asked.
+    """
+    answers, again = dict[str, Answers](), dict[str, YieldRow]()
     for request in requests:
         if request["kind"] == PROBE and request["referrer"]:
-            found.setdefault(family(shape_of(request["referrer"]).template), []).append(request)
-    return {group: soft_404.learn(answers) for group, answers in found.items()}
+            group = family(shape_of(request["referrer"]).template)
+            answers[group] = asked.get(group, Answers(ErrorPages.ASKED)).after(request)
+            again |= {group: request} if answers[group].answer is ErrorPages.ONE else {}
+    missing = (row for row in requests if row["outcome"] == Outcome.GONE and row["kind"] is None)
+    refusing = {family(shape_of(row["url"]).template) for row in missing}.difference(asked, answers)
+    return answers | dict.fromkeys(refusing, Answers(ErrorPages.NONE)), again
 
 
-def _with_errors(requests: Iterable[YieldRow], answered: Iterable[str]) -> dict[str, soft_404.Answers]:
-    """The families of a round in which the host has answered a URL with 404 or 410: these need not be asked."""
-    gone = (request for request in requests if request["outcome"] == Outcome.GONE and request["kind"] is None)
-    found = {family(shape_of(request["url"]).template) for request in gone}
-    return dict.fromkeys(found.difference(answered), soft_404.Answers(soft_404.ErrorPages.NONE))
-
-
-def _probes(sample: YieldRow, key: bytes) -> Iterator[CandidateRow]:
-    """The candidates of the URLs that cannot exist beside a page."""
-    for url in soft_404.impossible_urls(sample["url"], key):
-        yield CandidateRow(
-            url_key=url_key(url), url=url, host=sample["host"], depth=sample["depth"], redirects=0,
-            score=sample["priority"], referrer=sample["url"], kind=PROBE,
-            foreign=sample["foreign"],
-        )  # fmt: skip
+def _probe(sample: YieldRow, key: bytes) -> CandidateRow:
+    """The candidate of a URL that cannot exist beside a page, or beside the one that was asked before."""
+    url = soft_404.impossible_url(sample["url"], key)
+    referrer = (sample["referrer"] if sample["kind"] == PROBE else None) or sample["url"]
+    return CandidateRow(
+        url_key=url_key(url), url=url, host=sample["host"], depth=sample["depth"], redirects=0,
+        score=sample["priority"], referrer=referrer, kind=PROBE, foreign=sample["foreign"],
+    )  # fmt: skip
 
 
 def queues_of(rows: Iterable[Row], round_: int) -> dict[Name, Queue]:

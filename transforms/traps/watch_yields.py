@@ -1,5 +1,6 @@
 """The stages of an update step that read and write traps, and find the pages of a round without news."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from ..batches.semi_join import CollectHosts
 from ..batches.writers import closed
 from ..duplicates.clusters import VERDICTS
 from ..duplicates.exact import DUPLICATES
+from ..outcomes import Outcome
 from ..settings import Traps
 from ..tables.batches import Batch, by_host, from_ipc, read_ipc, to_ipc
 from ..tables.key_scan import Wanted, matching_rows
@@ -47,25 +49,25 @@ class WatchFn(StageFn):
         traps, trap_samples, queues = (
             _by_host(from_ipc(sides[name], schema).to_pylist()) for name, schema in tables.items()
         )
-        stale, rows, reopened = list[bytes](), dict[str, list[Row]](traps=[], trap_samples=[]), 0
+        stale, rows, counts = list[Row](), dict[str, list[Row]](traps=[], trap_samples=[]), Counter[str]()
         for host in sorted(requests.keys() | traps.keys()):
             sides_ = (traps.get(host, ()), trap_samples.get(host, ()), queues_of(queues.get(host, ()), self._round - 1))
             last = (is_allowed, self._round, self._key)
             watched = watch_host(host, requests.get(host, ()), duplicates, *sides_, *last)
-            stale += watched.stale
+            stale += ({"url_key": key, "is_gone": False} for key in watched.stale)
+            stale += ({"url_key": key, "is_gone": True} for key in watched.gone)
             if watched.probes:
                 yield TaggedOutput("probes", watched.probes)
             rows["traps"] += watched.traps
             rows["trap_samples"] += watched.trap_samples
-            reopened += watched.reopened
+            counts.update({REOPENED: watched.reopened, Outcome.GONE_BY_CONTENT: len(watched.gone)})
             if watched.trapped:
                 yield TaggedOutput("trapped", tuple(watched.trapped))
         for table, part in rows.items():
-            counts = {REOPENED: reopened} if reopened and table == "traps" else None
-            yield from tagged("files", self._write(table, part, counts))
-        yield TaggedOutput("stale", (number, to_ipc(pa.table({"url_key": stale}, schema=STALE))))
+            yield from tagged("files", self._write(table, part, +counts if table == "traps" else None))
+        yield TaggedOutput("stale", (number, to_ipc(pa.Table.from_pylist(stale, schema=STALE))))
 
-    def _write(self, table: str, rows: list[Row], counts: dict[str, int] | None) -> Iterator[TableFile]:
+    def _write(self, table: str, rows: list[Row], counts: Counter[str] | None) -> Iterator[TableFile]:
         writer = TableWriter(self._root, table, self._round)
         writer.write_rows(rows, counts)
         return closed(writer)
@@ -121,7 +123,7 @@ def hosts_of(batch: Batch) -> Iterator[str]:
 class Watched(NamedTuple):
     """The templates of a round's hosts, judged."""
 
-    stale: "beam.PCollection[Batch]"  # STALE: the pages without news, by shard
+    stale: "beam.PCollection[Batch]"  # STALE: the pages without news, and those of any address, by shard
     trapped: "beam.PCollection[tuple]"  # `TrappedHost` as a tuple, of each host with throttled or trapped templates
     probes: "beam.PCollection[list[CandidateRow]]"  # URLs that cannot exist
     files: "beam.PCollection[TableFile]"

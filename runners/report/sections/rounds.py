@@ -6,7 +6,7 @@ from datetime import datetime
 
 from ....transforms.directory.crawl_dir import Manifest
 from ....transforms.directory.manifests import moment
-from ....transforms.outcomes import Outcome
+from ....transforms.outcomes import COUNTED_LATER, Outcome
 from ...estimate.measured import memory_of
 from ..charts import bins
 from ..content import Chart, Column, Part, Section, Table
@@ -24,7 +24,7 @@ CLASSES = {
     "redirected": _MOVED,
     "no page": _ABSENT,
     "not requested": _NOT_REQUESTED,
-    "failed": tuple(o for o in Outcome if o not in {*_GOOD, *_MOVED, *_ABSENT, *_NOT_REQUESTED, Outcome.DENIED_META}),
+    "failed": tuple(o for o in Outcome if o not in {*_GOOD, *_MOVED, *_ABSENT, *_NOT_REQUESTED, *COUNTED_LATER}),
 }
 """Outcomes in classes that a chart can tell apart."""
 
