@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import tantivy
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -42,8 +43,9 @@ def by_tantivy(index: Index) -> Callable[[str], list[str]]:
     schema = builder.build()
     found = tantivy.Index(schema)
     writer = found.writer(50_000_000, 1)
-    for url, title, _ in index.listed(0, index.documents):
-        writer.add_document(tantivy.Document(url=url, title=title))
+    for segment, mask in index.parts():
+        for doc, (_, texts, _) in segment.stored(np.flatnonzero(mask).tolist()).items():
+            writer.add_document(tantivy.Document(url=segment.facts["url"][doc].as_py(), title=texts["title"] or ""))
     writer.commit()
     found.reload()
     searcher = found.searcher()

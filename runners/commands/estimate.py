@@ -13,7 +13,6 @@ from ..estimate.defaults import DEFAULTS
 from ..estimate.measured import compare, hosts_of, measure, plan_of
 from ..estimate.plan import Estimate, Plan, Prices, Rates, estimate, with_page_bytes
 from ..estimate.sampled import sample_of
-from ..estimate.saved import SAVED, render_estimate
 from ..estimate.whole import FIGURES
 from ..terminal.errors import Usage
 from ..terminal.numbers import above_0, at_least_0, whole
@@ -42,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--price-gb-in", type=at_least_0, default=0.0, metavar="PRICE", help="of a GB received")
     add("--price-gb-month", type=at_least_0, default=0.0, metavar="PRICE", help="of a GB stored for a month")
     add("--price-worker-hour", type=at_least_0, default=0.0, metavar="PRICE", help="of an hour of a worker")
-    add("--save", metavar="DIR", help="keep the estimate in this crawl directory, a new one too, for its report")
     add("--json", action="store_true", help="print JSON")
 
 
@@ -59,8 +57,6 @@ def run(arguments: argparse.Namespace) -> None:
     prices = Prices(arguments.price_gb_in, arguments.price_gb_month, arguments.price_worker_hour)
     begun = _begun(arguments, rates, prices)
     found = begun.found if begun else estimate(_plan(arguments), rates, prices)
-    if arguments.save:
-        CrawlDir(arguments.save).write_text(SAVED, render_estimate(found))
     actual = compare(found, CrawlDir(arguments.against)) if arguments.against else {}
     if arguments.json:
         more: dict[str, object] = {"basis": begun.basis} if begun else {}

@@ -1,14 +1,13 @@
 """`beamtrawl mcp`: a crawl for assistants, by the Model Context Protocol."""
 
 import argparse
-import sys
 import time
 
 from ...search.answers.searcher import Index
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.named_crawls import searched
 from ...transforms.rights.purposes import INPUT
-from ..terminal.errors import Failure, Usage
+from ..terminal.errors import Usage
 
 _INSTALL = "mcp needs the SDK of the protocol; install it: pip install 'beamtrawl[mcp]'"
 
@@ -16,12 +15,6 @@ _INSTALL = "mcp needs the SDK of the protocol; install it: pip install 'beamtraw
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR", help="the crawl directory, or NAME=DIR")
     parser.add_argument("further", metavar="DIR", nargs="*", help="further crawls that are searched with it")
-    parser.add_argument(
-        "--http",
-        type=_port,
-        metavar="PORT",
-        help="serve HTTP on this machine at this port, in place of standard input and output",
-    )
     parser.add_argument("--allow-sql", action="store_true", help="offer the tool sql, which reads the tables")
     parser.add_argument(
         "--include",
@@ -32,16 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _port(text: str) -> int:
-    if text.isascii() and text.isdecimal() and int(text) < 65536:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text}: must be a number from 0 to 65535")
-
-
 def run(arguments: argparse.Namespace) -> None:
     """Answer an assistant's calls, until it closes standard input, or Ctrl-C."""
     try:
-        from ..mcp import server, transports
+        from ..mcp.server import create_server, serve_stdio
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("beamtrawl"):
             raise
@@ -52,16 +39,4 @@ def run(arguments: argparse.Namespace) -> None:
     Index.open(crawls)  # says now, and in one line, what would otherwise be said at each call
     tools = Tools(crawls, Options(arguments.include, arguments.allow_sql), time.monotonic)
     title = crawls.root if isinstance(crawls, CrawlDir) else ", ".join(crawls)
-    made = server.create_server(tools, f"Beamtrawl: {title}")
-    if arguments.http is None:
-        transports.serve_stdio(made)
-        return
-    try:
-        listener = transports.listen(arguments.http)
-    except OSError as error:
-        raise Failure(
-            f"cannot listen at {transports.ADDRESS}:{arguments.http}: {error.strerror}; choose another --http PORT"
-        ) from error
-    place = f"http://{transports.ADDRESS}:{listener.getsockname()[1]}{transports.PATH}"
-    print(f"MCP at {place} (Ctrl-C ends it)", file=sys.stderr, flush=True)
-    transports.serve_http(made, listener)
+    serve_stdio(create_server(tools, f"Beamtrawl: {title}"))

@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--query-log",
         type=Path,
         metavar="FILE",
-        help="write what people look for, without their addresses, for report --query-log (off)",
+        help="write what people look for, without their addresses, as JSON lines (off)",
     )
     parser.add_argument(
         "--timeout",

@@ -3,31 +3,27 @@
 import functools
 import json
 import logging
-from collections.abc import Callable
-from typing import Any, TypeVar
+import os
+import signal
+from typing import Any
 
+import anyio
 import anyio.to_thread
 import mcp_types as types
-from mcp import MCPError
 from mcp.server import Server
+from mcp.server.stdio import stdio_server
 
 from ... import __version__
 from ...search.answers.results.carriers import without_carriers
 from ...search.gateway.reload import NoIndexError
 from ...transforms.outcomes import BeamtrawlError
-from .schemas import MAX_TEXT_BYTES, THIRD_PARTY, ArgumentError
-from .texts import SCHEME, Id, id_of_uri, piece, shortened, uri_of
+from .schemas import THIRD_PARTY, ArgumentError
 from .tools import Tools
 
-MAX_RESOURCE_BYTES = 5 * MAX_TEXT_BYTES
-"""The most bytes of a text that is read as a resource."""
-
-LISTED = 100
-"""Resources in one part of their list."""
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
 
 _LOG = logging.getLogger(__name__)
-
-Value = TypeVar("Value")
 
 
 def create_server(tools: Tools, title: str) -> Server[Any]:
@@ -37,18 +33,8 @@ def create_server(tools: Tools, title: str) -> Server[Any]:
         return types.ListToolsResult(tools=_listed_tools(tools))
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return await _in_thread(_called, tools, params.name, params.arguments or {})
-
-    async def list_resources(context: Any, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-        return await _in_thread(_resources, tools, params.cursor if params else None)
-
-    async def list_templates(
-        context: Any, params: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=[_TEMPLATE])
-
-    async def read_resource(context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        return await _in_thread(_read, tools, params.uri)
+        call = functools.partial(_called, tools, params.name, params.arguments or {})  # it reads files
+        return await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
 
     return Server(
         "beamtrawl",
@@ -57,23 +43,7 @@ def create_server(tools: Tools, title: str) -> Server[Any]:
         instructions=f"Search and read pages of a web crawl. {THIRD_PARTY}",
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
     )
-
-
-_TEMPLATE = types.ResourceTemplate(
-    name="document",
-    uri_template=SCHEME + "{id}",
-    description=f"The text of a crawled page, by the id that search gives. {THIRD_PARTY}",
-    mime_type="text/plain",
-)
-
-
-async def _in_thread(call: Callable[..., Value], *arguments: Any) -> Value:
-    """The result of a call that reads files, while other messages are answered."""
-    return await anyio.to_thread.run_sync(functools.partial(call, *arguments), abandon_on_cancel=True)
 
 
 def _listed_tools(tools: Tools) -> list[types.Tool]:
@@ -107,38 +77,16 @@ def _called(tools: Tools, name: str, arguments: dict[str, Any]) -> types.CallToo
     return types.CallToolResult(content=content, structured_content=json.loads(text))
 
 
-def _resources(tools: Tools, cursor: str | None) -> types.ListResourcesResult:
-    if cursor is not None and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 10):
-        raise MCPError(types.INVALID_PARAMS, f"{cursor[:20]!r} is not a cursor of this list")
-    first = int(cursor or 0)
-    found = _answered(lambda: tools.listed(first, LISTED + 1))
-    resources = [
-        types.Resource(
-            name=shortened(document.title) or document.url,
-            uri=uri_of(Id(document.url, document.crawl)),
-            mime_type="text/plain",
-        )
-        for document in found[:LISTED]
-    ]
-    following = str(first + LISTED) if len(found) > LISTED else None
-    return types.ListResourcesResult(resources=resources, next_cursor=following)
+def serve_stdio(server: Server[Any]) -> None:
+    """Answer messages on standard input until it ends, or Ctrl-C.
+
+    Whatever else is written to standard output meanwhile goes to standard error.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):  # the thread that reads cannot be woken, and nothing is open
+        signal.signal(number, lambda *_: os._exit(INTERRUPTED))
+    anyio.run(_serve_stdio, server)
 
 
-def _read(tools: Tools, uri: str) -> types.ReadResourceResult:
-    wanted = id_of_uri(uri, tools.names)
-    stored = _answered(lambda: tools.stored(wanted)) if wanted else None
-    if stored is None:
-        raise MCPError(types.INVALID_PARAMS, f"{shortened(uri)}: no such document can be searched")
-    part = piece(stored.text, 0, MAX_RESOURCE_BYTES)
-    cut = f"\n\n[cut: the tool fetch has the rest from offset {part.next} on]" if part.next is not None else ""
-    text = f"[{stored.url}: {THIRD_PARTY}]\n\n{part.text}{cut}"
-    contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
-    return types.ReadResourceResult(contents=[contents])
-
-
-def _answered(call: Callable[[], Value]) -> Value:
-    """The value of a call; a reason why there is none becomes an error of the protocol."""
-    try:
-        return call()
-    except (BeamtrawlError, NoIndexError) as error:
-        raise MCPError(types.INTERNAL_ERROR, str(error)) from error
+async def _serve_stdio(server: Server[Any]) -> None:
+    async with stdio_server() as (received, sent):
+        await server.run(received, sent, server.create_initialization_options())

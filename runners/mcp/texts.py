@@ -2,12 +2,8 @@
 
 from collections.abc import Container
 from typing import NamedTuple
-from urllib.parse import quote, unquote
 
 from ...transforms import urls
-
-SCHEME = "beamtrawl://document/"
-"""What the URI of a document begins with; its id follows, escaped."""
 
 MAX_TITLE = 300
 """The most characters of a title."""
@@ -35,20 +31,6 @@ def parse_id(text: str, crawls: Container[str]) -> Id | None:
         return Id(url, crawl) if url else None
     url = urls.canonicalize(text)
     return Id(url) if url else None
-
-
-def uri_of(id_: Id) -> str:
-    """The URI of the resource of a document."""
-    return SCHEME + quote(str(id_), safe="")
-
-
-def id_of_uri(uri: str, crawls: Container[str]) -> Id | None:
-    """The document that a URI names; None if it names none.
-
-    >>> id_of_uri(uri_of(Id("http://a.test/?b=1&c")), [])
-    Id(url='http://a.test/?b=1&c', crawl=None)
-    """
-    return parse_id(unquote(uri.removeprefix(SCHEME)), crawls) if uri.startswith(SCHEME) else None
 
 
 class Piece(NamedTuple):

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ...pipeline.release_held import with_released
 from ...search.answers.cursor import CursorError, decode
-from ...search.answers.results.hits import Hit, Listed, Stored
+from ...search.answers.results.hits import Hit, Stored
 from ...search.answers.searcher import Index
 from ...search.changes import list_changes, page_of, state_of
 from ...search.gateway.reload import LatestIndex
@@ -130,15 +130,6 @@ class Tools:
     def stored(self, id_: Id) -> Stored | None:
         """The stored text of a document; None if a search does not find it."""
         return self._latest.ask(lambda index: index.stored(id_.url, crawl=id_.crawl))
-
-    def listed(self, first: int, most: int) -> list[Listed]:
-        """Documents in the order of the index."""
-        return self._latest.ask(lambda index: index.listed(first, most))
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the crawls, if there are several."""
-        return self._names
 
     def explain(self, url: str, crawl: str | None = None) -> Answer:
         """Why a URL is, or is not, in the index of each crawl. Of a document that is left out, only the conclusion."""

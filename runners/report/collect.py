@@ -7,15 +7,14 @@ from ...transforms.directory.crawl_dir import CrawlDir, Manifest
 from ...transforms.outcomes import CrawlDirError
 from ...transforms.settings import Settings
 from ...transforms.sql.queries import open_tables
-from ..estimate.plan import Estimate
 from ..state.crawl_status import summarize
 from .content import Report, Section
-from .known import TABLES, Known
-from .sections import alarms, estimate, freshness, hosts, outcomes, overview, pages, robots, rounds, storage, urls
+from .sections import hosts, outcomes, overview, pages, robots, rounds, storage, urls
+from .source import TABLES, Source
 
-SECTIONS: tuple[Callable[[Known], Section], ...] = (
+SECTIONS: tuple[Callable[[Source], Section], ...] = (
     overview.section,
-    alarms.section,
+    overview.alarms,
     rounds.section,
     outcomes.section,
     urls.section,
@@ -26,36 +25,29 @@ SECTIONS: tuple[Callable[[Known], Section], ...] = (
     robots.usage,
     storage.section,
     storage.index,
-    freshness.section,
-    estimate.section,
-    alarms.thresholds,
 )
 _ATTEMPTS = 3
 _MEMORY = "500MB"  # of the queries; what needs more goes to a temporary folder
 
 
-def collect(
-    crawl: CrawlDir, settings: Settings, found: Estimate | None, now: datetime, attempts: int = _ATTEMPTS
-) -> Report:
+def collect(crawl: CrawlDir, settings: Settings, now: datetime, attempts: int = _ATTEMPTS) -> Report:
     """Return the report of a crawl as of its last commit; CrawlDirError if a file is missing or damaged.
 
     A crawl that runs may merge files meanwhile and remove those that the merged ones replace: then it is read again.
     """
     manifests = crawl.require_manifests()
     try:
-        return _report(crawl, manifests, settings, found, now)
+        return _report(crawl, manifests, settings, now)
     except CrawlDirError:
         if attempts == 1 or crawl.require_manifests() == manifests:
             raise
-    return collect(crawl, settings, found, now, attempts - 1)
+    return collect(crawl, settings, now, attempts - 1)
 
 
-def _report(
-    crawl: CrawlDir, manifests: list[Manifest], settings: Settings, found: Estimate | None, now: datetime
-) -> Report:
+def _report(crawl: CrawlDir, manifests: list[Manifest], settings: Settings, now: datetime) -> Report:
     name = crawl.root.rstrip("/").rpartition("/")[2] or crawl.root
     status = summarize(crawl, now, settings, crawl.space())
     with open_tables(crawl, manifests, TABLES, _MEMORY) as connection:
-        known = Known(crawl, manifests, settings.alarms, settings.recrawl, status, now, found, connection)
-        known.prepare()
-        return Report(name, crawl.root, now, [section(known) for section in SECTIONS])
+        source = Source(crawl, manifests, status, now, connection)
+        source.prepare()
+        return Report(name, crawl.root, now, [section(source) for section in SECTIONS])

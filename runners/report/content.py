@@ -54,7 +54,6 @@ class Figures(NamedTuple):
 class Alert(NamedTuple):
     """A line that needs attention."""
 
-    kind: str
     text: str
 
 

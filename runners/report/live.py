@@ -102,7 +102,7 @@ def _sections(
 ) -> Iterator[Section]:
     rounds = read_rounds(manifests)[-_ROUNDS:]
     yield Section("now", "Now", list(_now(status, running, rounds, now)))
-    alarms: list[Part] = [Alert("alarm", line) for line in status.alarms]
+    alarms: list[Part] = [Alert(line) for line in status.alarms]
     yield Section("alarms", "Alarms", alarms or ["No alarms."])
     if running and running.step.kind == "fetch":
         yield Section("failures", "Newest failures", [_failures(running.reported)])

@@ -58,14 +58,6 @@ class Checked:
                 section_id = row.pop("section_id")
                 yield Finding(rule.name, place=url_of(row["page"], section_id or ""), **row)
 
-    def worst_pages(self, most: int) -> list[tuple[str, int, str]]:
-        """(page, number of its findings, their rules) of the pages with most of them."""
-        return self._connection.execute(
-            "SELECT page, count(*), string_agg(DISTINCT rule, ', ' ORDER BY rule) FROM findings"
-            " GROUP BY page ORDER BY 2 DESC, 1 LIMIT ?",
-            [most],
-        ).fetchall()
-
 
 @contextmanager
 def check_site(

@@ -26,7 +26,7 @@ from .match import named_crawls
 from .opening import LeaveOut, Opened, open_crawl, packed, united, unpacked
 from .results.carriers import without_carriers
 from .results.facets import FACTS, Facets, facets
-from .results.hits import Hit, Listed, Results, Stored
+from .results.hits import Hit, Results, Stored
 from .results.host_grouping import by_host, whole_windows
 from .results.title_endings import SAMPLE, shared_ending, without_ending
 
@@ -266,18 +266,6 @@ class Index:
                 if newest is None or _time(stored) > _time(newest):
                     newest = stored
         return newest
-
-    def listed(self, first: int, most: int) -> list[Listed]:
-        """At most `most` documents that a search finds, from the number `first` on, in the order of the index."""
-        found = self._corpus.current.copy()
-        found[self._corpus.crawls.older(found, False)] = False
-        found[self._corpus.expired(self._now())] = False
-        docs = np.flatnonzero(found)[first : first + most].tolist()
-        places = map(self._corpus.place, docs)
-        urls = [segment.facts["url"][doc].as_py() for segment, doc in places]
-        titles = [without_carriers(document.texts["title"] or "") for _, document in self._corpus.stored(docs)]
-        crawls = [self._corpus.crawls.of(self._corpus.number(doc)) for doc in docs]
-        return list(map(Listed, urls, titles, crawls))
 
     def _by_host(self, answer: Answer, order: str, per_host: int) -> list[Candidate]:
         """The candidates, those that are documents found grouped by host."""

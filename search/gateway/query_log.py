@@ -14,7 +14,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import NamedTuple
@@ -47,25 +47,6 @@ def as_line(asked: Asked) -> str:
     """
     at = asked.at.isoformat(timespec="seconds")
     return json.dumps({"at": at, "query": asked.query, "pages": asked.pages}, ensure_ascii=False)
-
-
-def parse_line(line: str) -> Asked | None:
-    """What `as_line` wrote; None if the line is anything else, such as one that was cut."""
-    try:
-        found = json.loads(line)
-        at, query, pages = datetime.fromisoformat(found["at"]), found["query"], found["pages"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    is_valid = isinstance(query, str) and isinstance(pages, int) and at.tzinfo is not None
-    return Asked(at.astimezone(UTC), query, pages) if is_valid else None
-
-
-def files_of(path: Path) -> Iterator[Path]:
-    """The files of a log, newest first."""
-    yield path
-    for number in range(1, OLD_FILES + 1):
-        if (old := path.with_name(f"{path.name}.{number}")).exists():
-            yield old
 
 
 def is_continued(earlier: str, later: str) -> bool:

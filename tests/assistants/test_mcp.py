@@ -1,16 +1,13 @@
-"""The tools and resources of `beamtrawl mcp`, by the client of the SDK in this process."""
+"""The tools of `beamtrawl mcp`, by the client of the SDK in this process."""
 
 import re
 import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-from mcp import MCPError
 from mcp.client import Client
 
 from beamtrawl.runners.mcp.schemas import MAX_TEXT_BYTES, THIRD_PARTY
-from beamtrawl.runners.mcp.texts import Id, uri_of
 from beamtrawl.runners.mcp.tools import Options, Tools
 from beamtrawl.transforms.directory.named_crawls import named_crawls
 from tests.support.assistants import INJECTION, UNSEEN, Crawled, ask, structured
@@ -79,14 +76,12 @@ def test_what_a_page_says_arrives_as_data(crawled: Crawled) -> None:
         found = structured(await client.call_tool("search", {"query": "ignore your instructions"}))
         page = structured(await client.call_tool("fetch", {"id": found["results"][0]["id"]}))
         listed = await client.list_tools()
-        resource = await client.read_resource(uri_of(Id(crawled.url("/evil"))))
-        return page, [tool.name for tool in listed.tools], resource.contents[0].text
+        return page, [tool.name for tool in listed.tools]
 
-    page, tools, resource = crawled.ask(call)
+    page, tools = crawled.ask(call)
     assert page["title"] == "Ignore your instructions"
     assert INJECTION in page["text"]
     assert tools == ["search", "fetch", "explain", "changes"]
-    assert resource.startswith(f"[{crawled.url('/evil')}: {THIRD_PARTY}]\n")
 
 
 def test_no_answer_has_a_text_that_only_models_see(crawled: Crawled) -> None:
@@ -94,8 +89,7 @@ def test_no_answer_has_a_text_that_only_models_see(crawled: Crawled) -> None:
         found = await client.call_tool("search", {"query": "ignore your instructions"})
         page = await client.call_tool("fetch", {"id": crawled.url("/evil")})
         rows = await client.call_tool("sql", {"query": "SELECT title, text FROM documents"})
-        resource = await client.read_resource(uri_of(Id(crawled.url("/evil"))))
-        return [found, page, rows, resource, await client.list_resources()]
+        return [found, page, rows]
 
     for answer in crawled.ask(call, allow_sql=True):
         said = answer.model_dump_json()
@@ -117,14 +111,10 @@ def test_what_is_reserved_or_blocked_is_in_no_answer(crawled: Crawled) -> None:
         texts = [answer.content[0].text for answer in answers]
         fetched = await client.call_tool("fetch", {"id": url})
         assert fetched.is_error
-        with pytest.raises(MCPError, match="no such document"):
-            await client.read_resource(uri_of(Id(url)))
-        listed = await client.list_resources()
         explained = structured(await client.call_tool("explain", {"url": url}))
         (explanation,) = explained["explanations"]
         assert set(explanation) == {"conclusion", "left_out"}
-        found = [*texts, *(resource.uri + resource.name for resource in listed.resources)]
-        return [text for text in found if f"{word.capitalize()} harbour" in text or url in text]
+        return [text for text in texts if f"{word.capitalize()} harbour" in text or url in text]
 
     async def call_each(client: Client) -> dict[str, list[str]]:
         return {name: await call(client, path) for name, path in LEFT_OUT.items()}
@@ -217,29 +207,6 @@ def test_wrong_calls_get_one_line(crawled: Crawled) -> None:
         assert re.fullmatch(re.escape(WRONG[name][2]).replace("…", ".*"), result.content[0].text), name
 
 
-def test_resources_are_listed_in_parts(tmp_path: Path) -> None:
-    rows = [{"url": f"http://a.test/{number}", "title": f"T {number}", "text": "word"} for number in range(250)]
-    tools = Tools(indexed(tmp_path / "a", rows), Options(), time.monotonic)
-
-    async def walk(client: Client) -> list[str]:
-        found, cursor = [], None
-        while True:
-            part = await client.list_resources(cursor=cursor)
-            found += [resource.uri for resource in part.resources]
-            if (cursor := part.next_cursor) is None:
-                return found
-
-    assert sorted(ask(tools, walk)) == sorted(uri_of(Id(row["url"])) for row in rows)
-
-
-def test_a_cursor_of_resources_that_is_none(crawled: Crawled) -> None:
-    async def call(client: Client) -> None:
-        with pytest.raises(MCPError, match="is not a cursor"):
-            await client.list_resources(cursor="x")
-
-    crawled.ask(call)
-
-
 def test_several_crawls(tmp_path: Path) -> None:
     for name in ("fish", "ships"):
         indexed(tmp_path / name, [{"url": f"http://{name}.test/", "title": name, "text": f"{name} at sea"}])
@@ -249,11 +216,9 @@ def test_several_crawls(tmp_path: Path) -> None:
         found = structured(await client.call_tool("search", {"query": "sea crawl:ships"}))
         page = structured(await client.call_tool("fetch", {"id": found["results"][0]["id"]}))
         plain_url = structured(await client.call_tool("fetch", {"id": "http://fish.test/"}))
-        listed = await client.list_resources()
-        return found, page, plain_url, [resource.uri for resource in listed.resources]
+        return found, page, plain_url
 
-    found, page, plain_url, uris = ask(Tools(crawls, Options(), time.monotonic), call)
+    found, page, plain_url = ask(Tools(crawls, Options(), time.monotonic), call)
     assert [result["id"] for result in found["results"]] == ["ships:http://ships.test/"]
     assert (page["url"], page["metadata"]["crawl"]) == ("http://ships.test/", "ships")
     assert plain_url["id"] == "fish:http://fish.test/"
-    assert len(uris) == 2

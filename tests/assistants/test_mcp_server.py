@@ -1,24 +1,17 @@
-"""`beamtrawl mcp` in a process of its own: by pipes and by HTTP, and by messages that no client should send."""
+"""`beamtrawl mcp` in a process of its own: by pipes, and by messages that no client should send."""
 
-import asyncio
-import contextlib
 import json
 import random
 import signal
-import socket
 import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import pytest
-from mcp.client import Client
-from mcp.client.streamable_http import streamable_http_client
 
-from tests.support.assistants import Crawled, structured
+from tests.support.assistants import Crawled
 from tests.support.command_line import PROGRAM, failure
 
 INITIALIZE = {
@@ -139,80 +132,15 @@ def test_an_interrupt_ends_it_without_a_traceback(crawled: Crawled) -> None:
         assert process.stderr.read() == b""
 
 
-@pytest.fixture(scope="module")
-def served(crawled: Crawled) -> Iterator[tuple[Crawled, int]]:
-    """A server on a port."""
-    with started(crawled.folder, "--http", 0) as process:
-        assert process.stderr
-        try:
-            port = int(process.stderr.readline().partition(b"127.0.0.1:")[2].partition(b"/")[0])
-            yield crawled, port
-        finally:
-            process.send_signal(signal.SIGINT)
-            said = process.stderr.read()
-            assert process.wait(120) == 130
-            assert b"Traceback" not in said
-
-
-def test_http_by_the_client_of_the_sdk(served: tuple[Crawled, int]) -> None:
-    crawled, port = served
-
-    async def run() -> Any:
-        async with Client(streamable_http_client(f"http://127.0.0.1:{port}/mcp")) as client:
-            listed = await client.list_tools()
-            return listed, await client.call_tool("search", {"query": "boats"})
-
-    listed, found = asyncio.run(run())
-    assert len(listed.tools) == 4
-    assert structured(found)["results"][0]["url"] == crawled.url("/")
-
-
-# headers, status
-HEADERS = {
-    "another name": ({"Host": "evil.test"}, 421),
-    "another name with the port": ({"Host": "127.0.0.1.evil.test:{port}"}, 421),
-    "another origin": ({"Origin": "http://evil.test"}, 403),
-    "an origin without a name": ({"Origin": "null"}, 403),
-    "another port": ({"Origin": "http://127.0.0.1:1"}, 403),
-    "its own origin": ({"Origin": "http://127.0.0.1:{port}"}, 200),
-}
-
-
-@pytest.mark.parametrize(("headers", "status"), HEADERS.values(), ids=HEADERS)
-def test_a_page_of_another_site_gets_nothing(served: tuple[Crawled, int], headers: dict[str, str], status: int) -> None:
-    _, port = served
-    sent = {name: value.format(port=port) for name, value in headers.items()}
-    sent |= {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).encode()
-    request = Request(f"http://127.0.0.1:{port}/mcp", body, sent)
-    with contextlib.suppress(HTTPError), urlopen(request) as answer:
-        assert (answer.status, status) == (200, 200)
-        return
-    with pytest.raises(HTTPError) as error:
-        urlopen(request)
-    assert error.value.code == status
-    error.value.close()
-
-
-def test_a_port_that_is_used_is_named(crawled: Crawled) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        code, line = failure("mcp", crawled.folder, "--http", port)
-    assert code == 1
-    assert line == f"cannot listen at 127.0.0.1:{port}: Address already in use; choose another --http PORT"
-
-
 def test_a_directory_without_a_crawl(tmp_path: Path) -> None:
     assert failure("mcp", tmp_path)[1].startswith(f"{tmp_path} holds no crawl")
 
 
 @pytest.mark.slow("processes")
 def test_it_imports_no_beam_and_the_tools_no_sdk() -> None:
-    modules = ["sys", "beamtrawl.runners.mcp.tools", "beamtrawl.runners.mcp.transports"]
+    modules = ["sys", "beamtrawl.runners.mcp.tools", "beamtrawl.runners.mcp.server"]
     program = "".join(f"import {module}; print(*sys.modules)\n" for module in modules)
     ran = subprocess.run([PROGRAM[0], "-P", "-c", program], capture_output=True, text=True, check=True)
-    _, of_tools, of_transports = (set(line.split()) for line in ran.stdout.splitlines())
+    _, of_tools, of_server = (set(line.split()) for line in ran.stdout.splitlines())
     assert not of_tools & {"apache_beam", "mcp", "flask"}
-    assert not of_transports & {"apache_beam", "flask"}
+    assert not of_server & {"apache_beam", "flask"}

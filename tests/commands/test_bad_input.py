@@ -66,8 +66,6 @@ BAD: list[tuple[list[str], int, str]] = [
     (["check", "links", "DIR", "--rule", "gone", "--fail-on", "failed"], 2, "failed"),
     (["check", "url", "fish"], 2, "fish"),
     (["check", "robots", "fish"], 2, "fish"),
-    (["report", "DIR", "-o", "OUT", "--estimate", "MISSING"], 2, "MISSING"),
-    (["report", "DIR", "-o", "OUT", "--query-log", "MISSING"], 2, "MISSING"),
     (["serve", "DIR", "--port", "99999999"], 2, "99999999"),
     (["watch", "DIR", "--port", "x"], 2, "x"),
     (["estimate", "--hosts", "0", "--pages", "0"], 2, "0"),

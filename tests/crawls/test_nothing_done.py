@@ -109,12 +109,13 @@ def test_a_host_gets_no_more_visits_in_the_whole_crawl_than_it_may_and_others_go
         assert (again.code, len([r for r in web.requests if r.path != "/robots.txt"])) == (0, 9), again.err
 
 
-def test_the_old_name_of_a_limit_is_read_with_a_hint(tmp_path: Path) -> None:
-    (tmp_path / "crawl.toml").write_text("[limits]\nmax_pages_per_host = 2\n")
+def test_old_settings_are_read_with_a_hint(tmp_path: Path) -> None:
+    (tmp_path / "crawl.toml").write_text("[limits]\nmax_pages_per_host = 2\n[alarms]\ndisk_share = 0.1\n")
     with Web({"a.test": {"/": html("Home", links=["/1", "/2", "/3"]), "/1": html("1")}}) as web:
         ran = beamtrawl("crawl", tmp_path, *LOOPBACK, "--seed", web.url("a.test"), "--rounds", 2)
         assert len([r for r in web.requests if r.path != "/robots.txt"]) == 3
     assert "limits.max_pages_per_host is called limits.max_pages_per_host_per_round now" in ran.err
+    assert "[alarms] is ignored: the thresholds of alarms are fixed" in ran.err
 
 
 def test_links_beyond_the_depth_are_told_at_the_end(tmp_path: Path) -> None:

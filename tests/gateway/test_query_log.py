@@ -1,15 +1,13 @@
-"""The query log: what is written and when, and what the report says of it."""
+"""The query log: what is written and when."""
 
 import json
 import math
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
-from beamtrawl.runners.report.query_counts import count_queries, read_query_log
-from beamtrawl.runners.report.sections import queries as section_of
 from beamtrawl.search.gateway.app import create_app
-from beamtrawl.search.gateway.query_log import Asked, QueryLog, as_line, file_log, parse_line
+from beamtrawl.search.gateway.query_log import Asked, QueryLog, as_line, file_log
 from tests.support.command_line import beamtrawl, failure
 from tests.support.corpus import indexed
 
@@ -57,47 +55,20 @@ def test_many_clients_take_bounded_memory():
 
 
 @pytest.mark.parametrize("query", ["fish", 'a "b"', "한국어\u202e", "line\nbreak", "\ud800", "x" * 300])
-def test_a_line_is_read_as_it_was_written(query):
+def test_a_line_is_one_object(query):
     line = as_line(Asked(AT, query, 3))
     assert "\n" not in line
-    assert parse_line(line) == Asked(AT, query, 3)
+    assert json.loads(line) == {"at": AT.isoformat(), "query": query, "pages": 3}
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        *("", "fish", "[]", "1", "null", "[" * 100_000, as_line(Asked(AT, "fish", 1))[:-5]),
-        *('{"at": "soon", "query": "a", "pages": 1}', '{"at": "2026-01-02T03:04:05", "query": "a", "pages": 1}'),
-        '{"at": "2026-01-02T03:04:05Z", "query": 1, "pages": 1}',
-    ],
-)
-def test_other_lines_are_counted_as_unreadable(line):
-    counts = count_queries([line, as_line(Asked(AT, "fish", 1))])
-    assert (counts.unreadable, dict(counts.asked)) == (1, {"fish": 1})
-
-
-def test_counts_are_of_equal_queries_and_the_newest_decides_what_they_find():
-    later = AT + timedelta(days=1)
-    asked = [Asked(later, "Fish  soup", 2), Asked(AT, "fish soup", 0), Asked(AT, "crab", 0), Asked(AT, "eel", 0)]
-    counts = count_queries([*map(as_line, asked), as_line(Asked(AT, "eel ", 0))])
-    assert counts.asked == {"fish soup": 2, "crab": 1, "eel": 2}
-    assert counts.without_pages() == [("eel", 2), ("crab", 1)]
-    assert (counts.first, counts.last) == (AT, later)
-    figures, frequent, failed = section_of.section(counts).parts
-    assert [figure.value for figure in figures.figures] == [5, 3, 0.6, AT, later]
-    assert frequent.rows == [("eel", 2, 0), ("fish soup", 2, 2), ("crab", 1, 0)]
-    assert failed.rows == [("eel", 2), ("crab", 1)]
-
-
-def test_files_are_rotated_and_read_together(tmp_path):
+def test_files_are_rotated(tmp_path):
     path = tmp_path / "queries.jsonl"
     line = as_line(Asked(AT, "x" * 300, 1))
     path.write_text(f"{line}\n" * (10_000_000 // len(line)))
     with file_log(path) as log:
         log.add("a", Asked(AT, "fish", 1), 0.0)
     assert [file.name for file in sorted(tmp_path.iterdir())] == ["queries.jsonl", "queries.jsonl.1"]
-    assert parse_line(path.read_text()) == Asked(AT, "fish", 1)
-    assert len(read_query_log(path).asked) == 2
+    assert path.read_text() == as_line(Asked(AT, "fish", 1)) + "\n"
 
 
 def test_the_gateway_logs_what_is_looked_for_and_nobody_s_address(tmp_path):
@@ -115,19 +86,14 @@ def test_the_gateway_logs_what_is_looked_for_and_nobody_s_address(tmp_path):
     assert set(json.loads(as_line(lines[0]))) == {"at", "query", "pages"}
 
 
-def test_the_report_shows_a_log(tmp_path):
-    crawl, path, page = indexed(tmp_path / "crawl", ROWS), tmp_path / "queries.jsonl", tmp_path / "report.html"
-    path.write_text(as_line(Asked(AT, "<b>fish</b>", 0)) + "\ncut")
-    assert beamtrawl("report", crawl.root, "--query-log", path, "-o", page).code == 0
-    assert "The most frequent queries that find nothing" in page.read_text()
-    assert "&lt;b&gt;fish&lt;/b&gt;" in page.read_text()
-    assert beamtrawl("report", crawl.root, "-o", page).code == 0
-    assert ">Queries<" not in page.read_text()
+def test_sql_counts_what_is_looked_for(tmp_path):
+    crawl, path = indexed(tmp_path / "crawl", ROWS), tmp_path / "queries.jsonl"
+    path.write_text("".join(as_line(Asked(AT, query, 0)) + "\n" for query in ("fish", "eel", "fish")))
+    query = f"SELECT query, count(*) FROM '{path}' GROUP BY 1 ORDER BY 2 DESC"
+    assert beamtrawl("sql", crawl.root, "--unsafe", "--csv", query).out.splitlines()[1:] == ["fish,2", "eel,1"]
 
 
-@pytest.mark.parametrize("command", ["serve", "report"])
-def test_a_log_that_cannot_be_opened_is_one_line(tmp_path, command):
+def test_a_log_that_cannot_be_opened_is_one_line(tmp_path):
     crawl, path = indexed(tmp_path / "crawl", ROWS), tmp_path / "missing" / "queries.jsonl"
-    words = ("-o", tmp_path / "page.html") if command == "report" else ()
     said = (2, f"--query-log {path}: No such file or directory")
-    assert failure(command, crawl.root, "--query-log", path, *words) == said
+    assert failure("serve", crawl.root, "--query-log", path) == said

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import re
 from pathlib import Path
 
@@ -70,7 +69,6 @@ def test_the_tables_of_a_small_crawl(page, crawl) -> None:
     assert [row[:2] + row[4:6] for row in found["Refusing and failing hosts"]] == [[host, "8", "1", "0"]]
     assert found["Media types"] == [["text/html", "6", "100.0 %"]]
     assert found["URLs that robots.txt denies, by rule"] == [[host, "Disallow: /private", "1"]]
-    assert [row[0] for row in found["[alarms] in crawl.toml"]][:2] == ["outcome_share", "host_failures"]
     assert {"visits", "documents", "index", "urls"} <= {row[0] for row in found["On disk, by table"]}
 
 
@@ -181,57 +179,6 @@ def test_a_damaged_file_is_named(tmp_path) -> None:
     assert damaged.name in line
     assert "check crawl" in line
     assert not (tmp_path / "report.html").exists()
-
-
-@pytest.mark.slow("whole crawls")
-def test_an_estimate_made_before_is_compared(crawl, tmp_path) -> None:
-    path, _ = crawl
-    assert "No estimate was saved before this crawl." in " ".join(paragraphs(report_of(path)))
-    ran = beamtrawl("estimate", "--hosts", 1, "--pages", 12, "--delay", 0, "--save", path, "--json")
-    try:
-        found = {row[0]: row[1:] for row in tables(report_of(path))["Estimate against outcome"]}
-        assert found["pages"] == ["12", "7", "+71.4 %"]
-        assert {"bytes in", "bytes on disk", "fetch", "update", "time", "bytes of visits", "bytes of others"} <= {
-            *found
-        }
-        elsewhere = tmp_path / "estimate.json"
-        elsewhere.write_text(ran.out.replace('"pages": 12', '"pages": 14'), encoding="utf-8")
-        rows = tables(report_of(path, "--estimate", elsewhere))["Estimate against outcome"]
-        assert rows[0] == ["pages", "14", "7", "+100.0 %"]
-    finally:
-        (path / "estimate.json").unlink()
-
-
-def test_an_estimate_may_be_saved_for_a_crawl_to_come(tmp_path) -> None:
-    path = tmp_path / "planned"
-    assert beamtrawl("estimate", "--hosts", 1, "--pages", 12, "--save", path).code == 0
-    with Web({"a.test": {"/": html("Home")}}) as web:
-        assert beamtrawl("crawl", path, "--seed", web.url("a.test"), *LOOPBACK).code == 0
-    assert beamtrawl("clean", path).code == 0
-    assert tables(report_of(path))["Estimate against outcome"]
-
-
-BAD_ESTIMATES = {
-    "[1": "is not JSON: Expecting ',' delimiter: line 1 column 3 (char 2)",
-    "[]": "is no estimate",
-    "{}": "is no estimate: it lacks bound",
-}
-
-
-@pytest.mark.parametrize(("text", "why"), BAD_ESTIMATES.items())
-def test_a_bad_estimate_is_one_line(crawl, tmp_path, text, why) -> None:
-    file = tmp_path / "estimate.json"
-    file.write_text(text, encoding="utf-8")
-    line = f"{file} {why}; give what beamtrawl estimate --json has printed"
-    assert failure("report", crawl[0], "--estimate", file) == (2, line)
-    assert failure("report", crawl[0], "--estimate", tmp_path / "none")[0] == 2
-
-
-def test_a_wrong_value_of_an_estimate_is_named(crawl, tmp_path) -> None:
-    file = tmp_path / "estimate.json"
-    ran = beamtrawl("estimate", "--hosts", 1, "--pages", 12, "--json")
-    file.write_text(json.dumps(json.loads(ran.out) | {"fetch": "soon"}), encoding="utf-8")
-    assert 'its fetch is "soon"' in failure("report", crawl[0], "--estimate", file)[1]
 
 
 def test_the_newest_version_of_a_page_counts(tmp_path) -> None:

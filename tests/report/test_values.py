@@ -9,7 +9,6 @@ import pytest
 from beamtrawl.runners.report import charts, content, text
 from beamtrawl.runners.report.charts import bar, bins, short, summary, svg, table, ticks
 from beamtrawl.runners.report.content import Chart
-from beamtrawl.runners.report.sections import freshness
 from beamtrawl.runners.report.text import show, sort_key, visible
 
 # largest value: the ticks of the axis
@@ -130,7 +129,7 @@ def test_a_chart_injects_nothing() -> None:
     assert bar(7).count('width="100.0"') == 1
 
 
-@pytest.mark.parametrize("module", [charts, content, text, freshness], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [charts, content, text], ids=lambda module: module.__name__)
 def test_examples_hold(module) -> None:
     result = doctest.testmod(module)
     assert result.failed == 0

@@ -117,7 +117,6 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "aliases": 1,
         "traps": 2,
         "ranking": 2,
-        "alarms": 10,
         "storage": 0,  # index_rounds and body_rounds are shown in comments
     }
     assert "\n# depth = …\n" in render(Settings())
@@ -191,7 +190,7 @@ BAD = {
         "unknown table or key colours; known: "
         "[robot], [scope], [limits], [priority], [politeness], [fetch], [documents], [index], [watch], [recrawl],"
         " [sitemaps], [usage], [aliases], "
-        "[traps], [ranking], [alarms], [storage], [[extract]], [[main]]",
+        "[traps], [ranking], [storage], [[extract]], [[main]]",
     ),
     "a number below the range": (
         "[documents]\nsimilarity = 0.4",

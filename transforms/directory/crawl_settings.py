@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..settings import Settings, override, parse
+from ..settings.toml_file import REMOVED
 from .crawl_dir import CrawlDir, Manifest
 
 SETTINGS_FILE = "crawl.toml"
@@ -32,4 +33,5 @@ def last_settings(manifests: Sequence[Manifest]) -> dict[str, Any] | None:
     """
     of_rounds = (m.settings for m in manifests if m.step == "fetch" and m.settings is not None)
     found = [settings for settings in of_rounds if "priority.random" not in settings]
-    return found[-1] if found else None
+    removed = tuple(f"{table}." for table in REMOVED)
+    return {key: value for key, value in found[-1].items() if not key.startswith(removed)} if found else None

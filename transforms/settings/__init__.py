@@ -2,7 +2,6 @@
 
 from .page_rules import Extract, MainText
 from .sections import (
-    Alarms,
     Aliases,
     Documents,
     Fetch,
@@ -35,7 +34,6 @@ from .validate import SettingsError
 from .values import credentials, downloader, header, pin
 
 __all__ = [
-    "Alarms",
     "Aliases",
     "Documents",
     "Extract",

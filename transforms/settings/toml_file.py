@@ -18,6 +18,9 @@ from .validate import SettingsError, problem
 RENAMED = {"limits.max_pages_per_host": "limits.max_pages_per_host_per_round"}
 """The keys of earlier versions, which are read as before, each with its key of now."""
 
+REMOVED = {"alarms": "the thresholds of alarms are fixed"}
+"""The tables of earlier versions, which are ignored, each with the reason."""
+
 _NEAR = {"limits.max_pages_per_host": "; limits.max_pages_per_host_total bounds the whole crawl (--max-pages-per-host)"}
 
 
@@ -29,7 +32,8 @@ def renamed(text: str) -> list[str]:
         return []
     parts = {key: key.partition(".")[::2] for key in RENAMED}
     old = [key for key, (table, name) in parts.items() if name in dict(tables.get(table) or {})]
-    return [f"crawl.toml: {key} is called {RENAMED[key]} now, and read as such{_NEAR.get(key, '')}" for key in old]
+    hints = [f"crawl.toml: {key} is called {RENAMED[key]} now, and read as such{_NEAR.get(key, '')}" for key in old]
+    return hints + [f"crawl.toml: [{table}] is ignored: {why}" for table, why in REMOVED.items() if table in tables]
 
 
 def parse(text: str, name: str = "crawl.toml") -> Settings:
@@ -40,6 +44,8 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
         raise SettingsError(f"{name}: {error}") from error
     parts: dict[str, Any] = {}
     for table, values in tables.items():
+        if table in REMOVED:
+            continue
         if table in RULES and not isinstance(values, dict):
             for number, key, fault in faults(RULES[table], values):
                 line = _line(text, table, key, number)

@@ -1,1 +1,1 @@
-"""The sections of a report, one module each: `section(known)` returns what it shows."""
+"""The sections of a report, one module each: `section(source)` returns what it shows."""

@@ -1,20 +1,20 @@
 """Hosts: the largest, slowest, refusing, trapped and blocked ones, and how fast they answer."""
 
 from ..content import Chart, Column, Part, Section, Table
-from ..known import Known
+from ..source import Source
 
 _NAMED = 15  # hosts of a table
 _URL_COUNTS = "SELECT host, sum(urls)::BIGINT AS urls FROM url_counts GROUP BY 1"
 _PAGES = "SELECT host, count(*) AS pages FROM pages GROUP BY 1"
 
 
-def section(known: Known) -> Section:
-    status = known.status
-    if not known.row("SELECT count(*) FROM hosts")[0]:
+def section(source: Source) -> Section:
+    status = source.status
+    if not source.row("SELECT count(*) FROM hosts")[0]:
         return Section("hosts", "Hosts", ["No host has been requested yet."])
-    parts: list[Part] = [_latency(known), _largest(known), _slowest(known)]
-    parts += _refusing(known)
-    parts.append(_trapped(known) if status.traps else "No template of URLs is throttled or trapped.")
+    parts: list[Part] = [_latency(source), _largest(source), _slowest(source)]
+    parts += _refusing(source)
+    parts.append(_trapped(source) if status.traps else "No template of URLs is throttled or trapped.")
     if blocks := status.blocks:
         caption = f"Blocks: {len(blocks):,}{_first(len(blocks))}; {status.blocked:,} waiting URLs match"
         columns = [Column("blocked"), Column("since"), Column("reason"), Column("stored content is removed")]
@@ -25,9 +25,9 @@ def section(known: Known) -> Section:
     return Section("hosts", "Hosts", parts)
 
 
-def _latency(known: Known) -> Chart:
+def _latency(source: Source) -> Chart:
     """Requests by duration, over all hosts: place n of `latency` counts those below 2**n milliseconds."""
-    found = known.rows(
+    found = source.rows(
         "SELECT place, sum(n)::BIGINT FROM (SELECT unnest(latency) AS n, generate_subscripts(latency, 1) - 1 AS place"
         " FROM hosts) GROUP BY 1 HAVING sum(n) > 0"
     )
@@ -38,8 +38,8 @@ def _latency(known: Known) -> Chart:
     return Chart("Requests by duration", "milliseconds, at most", "requests", labels, series)
 
 
-def _largest(known: Known) -> Table:
-    rows = known.rows(
+def _largest(source: Source) -> Table:
+    rows = source.rows(
         f"SELECT host, urls, coalesce(pages, 0), requests, bytes, failures FROM hosts LEFT JOIN ({_URL_COUNTS})"
         f" USING (host) LEFT JOIN ({_PAGES}) USING (host)"
         " ORDER BY 3 DESC, urls DESC NULLS LAST, host LIMIT ?",
@@ -51,8 +51,8 @@ def _largest(known: Known) -> Table:
     )
 
 
-def _slowest(known: Known) -> Table:
-    rows = known.rows(
+def _slowest(source: Source) -> Table:
+    rows = source.rows(
         "SELECT host, latency_p50_ms, latency_p95_ms, crawl_delay, requests, not_before FROM hosts"
         " WHERE requests > 0 ORDER BY latency_p95_ms DESC NULLS LAST, crawl_delay DESC NULLS LAST, host LIMIT ?",
         _NAMED,
@@ -73,9 +73,9 @@ def _slowest(known: Known) -> Table:
     )
 
 
-def _refusing(known: Known) -> list[Part]:
+def _refusing(source: Source) -> list[Part]:
     """Hosts that fail, deny by robots.txt or hold the crawl back."""
-    rows = known.rows(
+    rows = source.rows(
         "SELECT host, requests, failures, failures / nullif(requests, 0), coalesce(denied, 0), coalesce(refused, 0),"
         " failures_in_row, CASE WHEN not_before > ? THEN held_by END, CASE WHEN not_before > ? THEN not_before END"
         " FROM hosts LEFT JOIN (SELECT host, count(*) FILTER (WHERE outcome = 'denied_robots') AS denied,"
@@ -83,8 +83,8 @@ def _refusing(known: Known) -> list[Part]:
         " WHERE outcome = 'denied_robots' OR status IN (401, 402, 403, 429) GROUP BY 1)"
         " USING (host) WHERE failures > 0 OR denied > 0 OR refused > 0 OR failures_in_row > 0"
         " ORDER BY failures + coalesce(denied, 0) + coalesce(refused, 0) DESC, host LIMIT ?",
-        known.now,
-        known.now,
+        source.now,
+        source.now,
         _NAMED,
     )
     if not rows:
@@ -103,8 +103,8 @@ def _refusing(known: Known) -> list[Part]:
     return [Table("Refusing and failing hosts", columns, rows)]
 
 
-def _trapped(known: Known) -> Table:
-    traps = sorted(known.status.traps, key=lambda trap: (-trap["held"] - trap["waiting"], trap["host"], trap["name"]))
+def _trapped(source: Source) -> Table:
+    traps = sorted(source.status.traps, key=lambda trap: (-trap["held"] - trap["waiting"], trap["host"], trap["name"]))
     columns = [Column("host"), Column("template"), Column("state"), Column("since round", "count")]
     columns += [Column(name, "count") for name in ("pages", "with news", "waiting", "held")]
     rows = [

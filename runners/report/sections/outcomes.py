@@ -2,7 +2,7 @@
 
 from ...state.outcome_words import MEANINGS
 from ..content import Column, Section, Table, distribution, largest, shares
-from ..known import Known
+from ..source import Source
 
 _ERRORS, _BROKEN, _SOURCES = 15, 30, 3
 
@@ -15,14 +15,14 @@ _BROKEN_LINKS = """
 """
 
 
-def section(known: Known) -> Section:
-    counts = known.rows("SELECT outcome, sum(visits)::BIGINT FROM visit_counts GROUP BY 1 ORDER BY 2 DESC, 1")
+def section(source: Source) -> Section:
+    counts = source.rows("SELECT outcome, sum(visits)::BIGINT FROM visit_counts GROUP BY 1 ORDER BY 2 DESC, 1")
     if not counts:
         return Section("outcomes", "Outcomes", ["No visits yet."])
-    statuses = known.rows(
+    statuses = source.rows(
         "SELECT status, sum(visits)::BIGINT FROM visit_counts WHERE status IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1"
     )
-    errors = known.rows(
+    errors = source.rows(
         "SELECT left(error, 400), outcome, count(*), count(DISTINCT host) FROM visits WHERE error IS NOT NULL"
         " GROUP BY ALL ORDER BY 3 DESC, 1 LIMIT ?",
         _ERRORS,
@@ -36,7 +36,7 @@ def section(known: Known) -> Section:
     if errors:
         named = [Column("error"), Column("outcome"), Column("visits", "count"), Column("hosts", "count")]
         parts.append(Table("The most frequent errors", named, errors))
-    if broken := known.rows(_BROKEN_LINKS, _SOURCES, _BROKEN):
+    if broken := source.rows(_BROKEN_LINKS, _SOURCES, _BROKEN):
         named = [Column("URL"), Column("status or reason"), Column("pages", "count"), Column("linked by")]
         sources = [(*row, ", ".join(urls)) for *row, urls in broken]
         note = f"At most {_BROKEN} URLs, those with the most pages first, and at most {_SOURCES} pages of each."

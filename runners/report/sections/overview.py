@@ -1,16 +1,18 @@
-"""The crawl in a dozen numbers."""
+"""The crawl in a dozen numbers, and what needs attention."""
 
 from ....transforms.directory.manifests import moment
 from ...estimate.measured import bytes_by_table
-from ..content import Figure, Figures, Section
-from ..known import Known
+from ..content import Alert, Figure, Figures, Part, Section
+from ..source import Source
+
+_NAMED = 50  # alarms that are shown
 
 
-def section(known: Known) -> Section:
-    status, manifests = known.status, known.manifests
-    received = known.row("SELECT coalesce(sum(bytes), 0)::BIGINT FROM visit_counts")[0]
-    pages = known.row("SELECT count(*) FROM pages")[0]
-    urls = known.row("SELECT coalesce(sum(urls), 0)::BIGINT FROM url_counts")[0]
+def section(source: Source) -> Section:
+    status, manifests = source.status, source.manifests
+    received = source.row("SELECT coalesce(sum(bytes), 0)::BIGINT FROM visit_counts")[0]
+    pages = source.row("SELECT count(*) FROM pages")[0]
+    urls = source.row("SELECT coalesce(sum(urls), 0)::BIGINT FROM url_counts")[0]
     steps = [m for m in manifests if m.started_at and m.ended_at]
     figures = [
         Figure("rounds", status.rounds),
@@ -30,3 +32,12 @@ def section(known: Known) -> Section:
     step = status.next_step
     text = f"The next step is {step.step} of round {step.round}. The report shows the steps committed when it was made."
     return Section("overview", "Overview", [Figures(figures), text])
+
+
+def alarms(source: Source) -> Section:
+    """The section about what needs attention."""
+    lines = source.status.alarms
+    parts: list[Part] = [Alert(line) for line in lines[:_NAMED]]
+    if len(lines) > _NAMED:
+        parts.append(f"{len(lines) - _NAMED:,} more alarms; status prints them all.")
+    return Section("alarms", "Alarms", parts or ["No alarms."])

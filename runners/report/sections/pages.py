@@ -2,24 +2,24 @@
 
 from ....transforms.outcomes import INDEX_SCOPE
 from ..content import Chart, Column, Figure, Figures, Part, Section, Table, distribution, largest
-from ..known import Known
+from ..source import Source
 
 _NAMED = 20
 _PAIRS = 15  # pairs of hosts with copies
 
 
-def section(known: Known) -> Section:
-    total = known.row("SELECT count(*) FROM pages")[0]
+def section(source: Source) -> Section:
+    total = source.row("SELECT count(*) FROM pages")[0]
     if not total:
         return Section("pages", "Pages", ["No page has been parsed yet."])
     parts: list[Part] = [
-        _by(known, "media_type", "Media types", "media type"),
-        _by(known, "coalesce(language, 'unknown')", "Languages", "language"),
-        _by(known, "coalesce(charset, 'none')", "Character encodings", "encoding"),
-        _directives(known),
-        _spam(known),
+        _by(source, "media_type", "Media types", "media type"),
+        _by(source, "coalesce(language, 'unknown')", "Languages", "language"),
+        _by(source, "coalesce(charset, 'none')", "Character encodings", "encoding"),
+        _directives(source),
+        _spam(source),
     ]
-    errors = known.rows(
+    errors = source.rows(
         "SELECT left(parse_error, 400), media_type, count(*) FROM pages WHERE parse_error IS NOT NULL"
         " GROUP BY ALL ORDER BY 3 DESC, 1 LIMIT ?",
         _NAMED,
@@ -30,9 +30,9 @@ def section(known: Known) -> Section:
     return Section("pages", "Pages", parts)
 
 
-def duplicates(known: Known) -> Section:
+def duplicates(source: Source) -> Section:
     """The section about pages whose content another page has."""
-    exact, near, copies, canonical, total = known.count(
+    exact, near, copies, canonical, total = source.count(
         "pages", "is_duplicate", "is_near_duplicate", "is_copy", "has_canonical", "true"
     )
     figures = [
@@ -47,7 +47,7 @@ def duplicates(known: Known) -> Section:
         "A duplicate is not indexed; a near duplicate only by its identifiers of programs. Pages that another site has"
         " too are indexed on both."
     )
-    if pairs := known.status.copies:
+    if pairs := source.status.copies:
         names = ("duplicates", "near duplicates", "same content")
         rows = [
             (p["host"], p["of_host"], p["duplicates"], p["near_duplicates"], p["same_content"]) for p in pairs[:_PAIRS]
@@ -59,13 +59,13 @@ def duplicates(known: Known) -> Section:
     return Section("duplicates", "Duplicates", parts)
 
 
-def _by(known: Known, column: str, caption: str, name: str) -> Table:
-    counts = known.rows(f"SELECT {column}, count(*) FROM pages GROUP BY 1 ORDER BY 2 DESC, 1")
+def _by(source: Source, column: str, caption: str, name: str) -> Table:
+    counts = source.rows(f"SELECT {column}, count(*) FROM pages GROUP BY 1 ORDER BY 2 DESC, 1")
     counts = [(value if value is not None else "unknown", count) for value, count in counts]
     return distribution(caption, name, "pages", largest(counts, _NAMED, "others"))
 
 
-def _directives(known: Known) -> Table:
+def _directives(source: Source) -> Table:
     names = {
         "noindex": "excluded from the index (noindex, unavailable_after)",
         "NOT search": "reserved from search by their authors (search=no)",
@@ -74,18 +74,18 @@ def _directives(known: Known) -> Table:
         "truncated IS NOT NULL": "cut at a limit",
         "parse_error IS NOT NULL": "not parsed",
     }
-    *counts, total = known.count("pages", *names, "true")
+    *counts, total = source.count("pages", *names, "true")
     rows = [(text, count, count / total) for text, count in zip(names.values(), counts, strict=True)]
-    if kept_out := known.status.unindexed.get(INDEX_SCOPE):
+    if kept_out := source.status.unindexed.get(INDEX_SCOPE):
         rows.append(("kept out of the index by the settings ([index])", kept_out, kept_out / total))
     columns = [Column("pages"), Column("number", "count"), Column("share of all", "share")]
     return Table("Directives and limits", columns, rows)
 
 
-def _spam(known: Known) -> Chart:
+def _spam(source: Source) -> Chart:
     """Pages by spam score, in tenths."""
     counts = dict(
-        known.rows(
+        source.rows(
             "SELECT least(9, floor(spam_score * 10))::INT, count(*) FROM pages WHERE spam_score IS NOT NULL GROUP BY 1"
         )
     )

@@ -2,7 +2,7 @@
 
 from ....transforms.rights.tdm_rules import read_tdm_rules
 from ..content import Column, Part, Section, Table, distribution, largest
-from ..known import Known
+from ..source import Source
 
 _NAMED = 15
 _VERDICTS = {
@@ -13,27 +13,27 @@ _VERDICTS = {
 }
 
 
-def section(known: Known) -> Section:
-    verdicts = known.rows("SELECT verdict, count(*) FROM robots GROUP BY 1 ORDER BY 2 DESC, 1")
+def section(source: Source) -> Section:
+    verdicts = source.rows("SELECT verdict, count(*) FROM robots GROUP BY 1 ORDER BY 2 DESC, 1")
     if not verdicts:
         return Section("robots", "robots.txt", ["No robots.txt has been requested yet."])
     counts = [(f"{verdict}: {_VERDICTS[verdict]}" if verdict in _VERDICTS else verdict, n) for verdict, n in verdicts]
     parts: list[Part] = [distribution("Origins by verdict", "verdict", "origins", counts)]
     parts += _table(
-        known,
+        source,
         "URLs that robots.txt denies, by rule",
         [Column("host"), Column("rule"), Column("visits", "count")],
         "SELECT host, left(robots_rule, 400), count(*) FROM visits WHERE outcome = 'denied_robots' GROUP BY ALL"
         " ORDER BY 3 DESC, 1, 2 LIMIT ?",
     )
     parts += _table(
-        known,
+        source,
         "The longest Crawl-delays",
         [Column("origin"), Column("Crawl-delay", "seconds"), Column("fetched (UTC)", "time")],
         "SELECT origin, crawl_delay, fetched_at FROM robots WHERE crawl_delay > 0 ORDER BY 2 DESC, 1 LIMIT ?",
     )
     parts += _table(
-        known,
+        source,
         "robots.txt that cannot be fetched",
         [Column("origin"), Column("status", "count"), Column("error"), Column("next try (UTC)", "time")],
         "SELECT origin, status, left(error, 400), expires_at FROM robots WHERE verdict = 'unreachable'"
@@ -42,9 +42,9 @@ def section(known: Known) -> Section:
     return Section("robots", "robots.txt", parts)
 
 
-def usage(known: Known) -> Section:
+def usage(source: Source) -> Section:
     """The section about usage preferences."""
-    allowed, reserved, silent, mining, noai, noimageai, total = known.count(
+    allowed, reserved, silent, mining, noai, noimageai, total = source.count(
         *("pages", "ai_training", "NOT ai_training", "ai_training IS NULL"),
         *("tdm_reservation", "noai", "noimageai", "true"),
     )
@@ -59,10 +59,10 @@ def usage(known: Known) -> Section:
         )
     ]
     rows = [("text and data mining reserved (TDMRep)", mining), ("noai", noai), ("noimageai", noimageai)]
-    hidden, no_input = known.count("pages", "NOT search", "NOT ai_input")
+    hidden, no_input = source.count("pages", "NOT search", "NOT ai_input")
     rows += [("reserved from search", hidden), ("reserved as input of AI models", no_input)]
     for name, column in (("Content-Usage", "content_usage"), ("Content-Signal", "content_signals")):
-        statements = known.rows(
+        statements = source.rows(
             f"SELECT {column}, count(*) FROM pages WHERE {column} IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1"
         )
         rows += [(f"{name}: {value}", n) for value, n in largest(statements, _NAMED, "other values")]
@@ -70,7 +70,7 @@ def usage(known: Known) -> Section:
     if found:
         columns = [Column("statement"), Column("pages", "count"), Column("share of all", "share")]
         parts.append(Table("Statements", columns, found))
-    if files := read_tdm_rules(known.crawl, known.manifests):
+    if files := read_tdm_rules(source.crawl, source.manifests):
         columns = [Column("host"), Column("file"), Column("rules", "count"), Column("problem")]
         rules = [
             (host, file.url, len(file.reservations.rules), file.reservations.error) for host, file in files.items()
@@ -79,6 +79,6 @@ def usage(known: Known) -> Section:
     return Section("usage", "Usage preferences", parts)
 
 
-def _table(known: Known, caption: str, columns: list[Column], query: str) -> list[Part]:
-    rows = known.rows(query, _NAMED)
+def _table(source: Source, caption: str, columns: list[Column], query: str) -> list[Part]:
+    rows = source.rows(query, _NAMED)
     return [Table(caption, columns, rows)] if rows else []

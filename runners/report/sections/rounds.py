@@ -10,7 +10,7 @@ from ....transforms.outcomes import COUNTED_LATER, Outcome
 from ...estimate.measured import memory_of
 from ..charts import bins
 from ..content import Chart, Column, Part, Section, Table
-from ..known import Known
+from ..source import Source
 
 _GOOD = (Outcome.FETCHED, Outcome.NOT_MODIFIED)
 _MOVED = (Outcome.REDIRECTED, Outcome.REDIRECT_LOOP, Outcome.BAD_REDIRECT)
@@ -109,14 +109,14 @@ def merge(rounds: Sequence[Round]) -> Round:
     )
 
 
-def section(known: Known) -> Section:
-    each = read_rounds(known.manifests)
+def section(source: Source) -> Section:
+    each = read_rounds(source.manifests)
     if not each:
         return Section("rounds", "Rounds", ["No round has been fetched yet."])
     rounds = [merge(each[part.start : part.stop]) for part in bins(len(each))]
-    seeds = sum(m.counters.get("seeds", 0) for m in known.manifests if m.step == "seeds")
+    seeds = sum(m.counters.get("seeds", 0) for m in source.manifests if m.step == "seeds")
     parts: list[Part] = [*_charts(rounds, seeds), _table(rounds, len(each))]
-    if memory := memory_of(known.manifests):
+    if memory := memory_of(source.manifests):
         parts.append(_memory(memory))
     return Section("rounds", "Rounds", parts)
 

@@ -6,38 +6,40 @@ from ....transforms.outcomes import INDEX_SCOPE
 from ...estimate.measured import bytes_by_table
 from ..charts import bins
 from ..content import Chart, Column, Figure, Figures, Section, Table
-from ..known import Known
+from ..source import Source
 
 _LARGE = 5  # tables that the chart names
 
 
-def section(known: Known) -> Section:
-    sizes = sorted(bytes_by_table(known.manifests).items(), key=lambda item: (-item[1], item[0]))
+def section(source: Source) -> Section:
+    sizes = sorted(bytes_by_table(source.manifests).items(), key=lambda item: (-item[1], item[0]))
     total = sum(size for _, size in sizes) or 1
-    rows = [(name, _rows(known, name), _files(known, name), size, size / total) for name, size in sizes if size]
+    rows = [(name, _rows(source, name), _files(source, name), size, size / total) for name, size in sizes if size]
     columns = [Column("table"), Column("rows", "count"), Column("files", "count"), Column("size", "bytes")]
     table = Table(
         "On disk, by table", [*columns, Column("share", "share")], rows, "Files that merging has replaced are left out."
     )
-    return Section("storage", "Bytes", [_written(known, [name for name, _ in sizes[:_LARGE]]), _received(known), table])
+    return Section(
+        "storage", "Bytes", [_written(source, [name for name, _ in sizes[:_LARGE]]), _received(source), table]
+    )
 
 
-def index(known: Known) -> Section:
+def index(source: Source) -> Section:
     """The section about the full-text index."""
-    live = live_index(known.manifests)
-    replaced = {folder for m in known.manifests for folder in m.index_replaced}
+    live = live_index(source.manifests)
+    replaced = {folder for m in source.manifests for folder in m.index_replaced}
     figures = [
         Figure("segments", len(live.segments)),
         Figure("segments merged away", len(replaced)),
         Figure("files of tombstones", len(live.tombstones)),
-        Figure("size", bytes_by_table(known.manifests).get("index", 0), "bytes"),
+        Figure("size", bytes_by_table(source.manifests).get("index", 0), "bytes"),
     ]
-    indexed = known.row(
+    indexed = source.row(
         "SELECT count(*) FROM pages WHERE NOT coalesce(noindex, false) AND NOT is_duplicate AND NOT is_near_duplicate"
         " AND parse_error IS NULL AND coalesce(search, true)"
     )[0]
     figures.insert(0, Figure("pages that may be found", indexed))
-    if kept_out := known.status.unindexed.get(INDEX_SCOPE):
+    if kept_out := source.status.unindexed.get(INDEX_SCOPE):
         figures.insert(1, Figure("of all pages, kept out by the settings ([index])", kept_out))
     note = (
         "Pages that are gone since, blocked or excluded by spam score are among them; check index counts what is there."
@@ -45,21 +47,21 @@ def index(known: Known) -> Section:
     return Section("index", "Index", [Figures(figures), note])
 
 
-def _rows(known: Known, name: str) -> int | None:
-    return None if name == "index" else known.status.tables.get(name)
+def _rows(source: Source, name: str) -> int | None:
+    return None if name == "index" else source.status.tables.get(name)
 
 
-def _files(known: Known, name: str) -> int:
+def _files(source: Source, name: str) -> int:
     if name != "index":
-        return len(files_of(known.manifests, name))
-    replaced = {folder for m in known.manifests for folder in m.index_replaced}
-    return sum(f.path.rpartition("/")[0] not in replaced for m in known.manifests for f in m.index_files)
+        return len(files_of(source.manifests, name))
+    replaced = {folder for m in source.manifests for folder in m.index_replaced}
+    return sum(f.path.rpartition("/")[0] not in replaced for m in source.manifests for f in m.index_files)
 
 
-def _written(known: Known, large: list[str]) -> Chart:
+def _written(source: Source, large: list[str]) -> Chart:
     """Bytes that each round has written, in MB: the largest tables, and the others."""
     written: dict[int, dict[str, int]] = {}
-    for m in known.manifests:
+    for m in source.manifests:
         if m.step not in ("fetch", "update"):
             continue
         of_round = written.setdefault(m.round, {})
@@ -69,8 +71,8 @@ def _written(known: Known, large: list[str]) -> Chart:
     return _by_round("Bytes written by round", written, [*large, "others"])
 
 
-def _received(known: Known) -> Chart:
-    found = known.rows("SELECT round, coalesce(sum(bytes), 0)::BIGINT FROM visit_counts GROUP BY 1 ORDER BY 1")
+def _received(source: Source) -> Chart:
+    found = source.rows("SELECT round, coalesce(sum(bytes), 0)::BIGINT FROM visit_counts GROUP BY 1 ORDER BY 1")
     return _by_round("Bytes received by round", {number: {"bodies": size} for number, size in found}, ["bodies"])
 
 

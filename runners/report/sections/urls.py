@@ -2,20 +2,20 @@
 
 from ..charts import bins
 from ..content import Chart, Column, Part, Section, Table, distribution, largest, shares
-from ..known import Known
+from ..source import Source
 
 _STATES = ("fetched", "due", "redirected", "alias", "trapped", "gone", "denied", "failed")
 _RULES = 20
 
 
-def section(known: Known) -> Section:
-    counts = known.rows("SELECT state, sum(urls)::BIGINT FROM url_counts GROUP BY 1 ORDER BY 2 DESC, 1")
+def section(source: Source) -> Section:
+    counts = source.rows("SELECT state, sum(urls)::BIGINT FROM url_counts GROUP BY 1 ORDER BY 2 DESC, 1")
     if not counts:
         return Section("urls", "URLs", ["No URLs yet: the first update step has not ended."])
-    parts: list[Part] = [distribution("URLs by state", "state", "URLs", counts), _depth(known)]
-    if waiting := [(reason, count) for reason, count in known.status.frontier.items() if count]:
+    parts: list[Part] = [distribution("URLs by state", "state", "URLs", counts), _depth(source)]
+    if waiting := [(reason, count) for reason, count in source.status.frontier.items() if count]:
         parts.append(distribution("Waiting URLs by reason", "reason", "URLs", largest(waiting, 10, "other")))
-    rejected = known.rows(
+    rejected = source.rows(
         "SELECT reason, sum(count)::BIGINT, count(DISTINCT host), left(any_value(samples[1] ORDER BY round, host), 400)"
         " FROM rejections GROUP BY 1 ORDER BY 2 DESC, 1"
     )
@@ -25,7 +25,7 @@ def section(known: Known) -> Section:
         rows = [(reason, links, share[reason], hosts, sample) for reason, links, hosts, sample in rejected]
         note = "A link is counted each time that it is found."
         parts.append(Table("Links that a rule excluded", [*columns, Column("such as")], rows, note))
-    if aliases := known.status.aliases:
+    if aliases := source.status.aliases:
         columns = [Column("origin"), Column("rule"), Column("templates", "count"), Column("pages agree", "count")]
         columns += [Column("held back", "count"), Column("fetched to verify", "count"), Column("since round", "count")]
         columns += [Column("released by the pattern")]
@@ -46,9 +46,9 @@ def section(known: Known) -> Section:
     return Section("urls", "URLs", parts)
 
 
-def _depth(known: Known) -> Chart:
+def _depth(source: Source) -> Chart:
     """URLs by links from a seed, by state."""
-    found = known.rows("SELECT coalesce(depth, 0), state, sum(urls)::BIGINT FROM url_counts GROUP BY ALL")
+    found = source.rows("SELECT coalesce(depth, 0), state, sum(urls)::BIGINT FROM url_counts GROUP BY ALL")
     deepest = max(depth for depth, _, _ in found)
     counts = {(depth, state): count for depth, state, count in found}
     parts = bins(deepest + 1, 40)

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from .facets import Facets
 from .snippets import Snippet
@@ -80,14 +80,6 @@ class Stored:
     noarchive: bool
     forms: Mapping[str, str]  # forms of the query's words, each with its word
     crawl: str | None = None  # as of a hit
-
-
-class Listed(NamedTuple):
-    """A document in a list of all."""
-
-    url: str
-    title: str
-    crawl: str | None
 
 
 def as_json(results: Results) -> dict[str, Any]:

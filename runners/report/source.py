@@ -8,26 +8,19 @@ from typing import Any
 import duckdb
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest
-from ...transforms.settings import Alarms, Recrawl
-from ..estimate.plan import Estimate
 from ..state.crawl_status import Status
 
-TABLES = (
-    *("visits", "robots", "documents", "links", "urls", "hosts", "host_turns", "rejections", "change_rates"),
-    "revisits",
-)
+TABLES = ("visits", "robots", "documents", "links", "urls", "hosts", "rejections")
 """The tables that the queries of the sections name."""
 
 _PREPARED = """
 CREATE TEMP TABLE url_counts AS
-    SELECT host, state, depth, discovered_round, count(*) AS urls,
-        count(*) FILTER (WHERE fetches > 1) AS revisited, count(*) FILTER (WHERE changed > 0) AS changed
-    FROM urls GROUP BY ALL;
+    SELECT host, state, depth, count(*) AS urls FROM urls GROUP BY ALL;
 CREATE TEMP TABLE pages AS
     SELECT host, media_type, charset, language, duplicate_of IS NOT NULL AS is_duplicate,
         near_duplicate_of IS NOT NULL AS is_near_duplicate, same_content_as IS NOT NULL AS is_copy,
         canonical_url IS NOT NULL AND canonical_ignored IS NULL AS has_canonical,
-        noindex, nofollow, noarchive, spam_score, truncated, depth, fetched_at,
+        noindex, nofollow, noarchive, spam_score, truncated,
         facts['parse_error'] AS parse_error, content_usage, tdm_reservation, noai, noimageai, ai_training,
         content_signals, ai_input, search
     FROM documents QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC) = 1;
@@ -39,16 +32,13 @@ CREATE TEMP TABLE visit_counts AS
 
 
 @dataclasses.dataclass(frozen=True)
-class Known:
+class Source:
     """A crawl as a report sees it. `status` may be a step newer than `manifests`, if the crawl goes on meanwhile."""
 
     crawl: CrawlDir
     manifests: Sequence[Manifest]
-    alarms: Alarms
-    recrawl: Recrawl
     status: Status
     now: datetime
-    estimate: Estimate | None  # made before the crawl
     connection: duckdb.DuckDBPyConnection
 
     def prepare(self) -> None:
