@@ -39,9 +39,7 @@ def index(known: Known) -> Section:
     figures.insert(0, Figure("pages that may be found", indexed))
     if kept_out := known.status.unindexed.get(INDEX_SCOPE):
         figures.insert(1, Figure("of all pages, kept out by the settings ([index])", kept_out))
-    note = (
-        "Pages that are gone since, blocked or excluded by spam score are among them; check index counts what is there."
-    )
+    note = "Pages that are gone since, blocked or excluded by spam score are among them."
     return Section("index", "Index", [Figures(figures), note])
 
 
