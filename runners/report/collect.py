@@ -28,7 +28,6 @@ SECTIONS: tuple[Callable[[Known], Section], ...] = (
     storage.index,
     freshness.section,
     estimate.section,
-    alarms.thresholds,
 )
 _ATTEMPTS = 3
 _MEMORY = "500MB"  # of the queries; what needs more goes to a temporary folder
@@ -56,6 +55,6 @@ def _report(
     name = crawl.root.rstrip("/").rpartition("/")[2] or crawl.root
     status = summarize(crawl, now, settings, crawl.space())
     with open_tables(crawl, manifests, TABLES, _MEMORY) as connection:
-        known = Known(crawl, manifests, settings.alarms, settings.recrawl, status, now, found, connection)
+        known = Known(crawl, manifests, settings.recrawl, status, now, found, connection)
         known.prepare()
         return Report(name, crawl.root, now, [section(known) for section in SECTIONS])

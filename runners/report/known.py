@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest
-from ...transforms.settings import Alarms, Recrawl
+from ...transforms.settings import Recrawl
 from ..estimate.plan import Estimate
 from ..state.crawl_status import Status
 
@@ -44,7 +44,6 @@ class Known:
 
     crawl: CrawlDir
     manifests: Sequence[Manifest]
-    alarms: Alarms
     recrawl: Recrawl
     status: Status
     now: datetime

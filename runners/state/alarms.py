@@ -1,4 +1,4 @@
-"""What a person should look at in a crawl: pure functions of its counts, rows and the thresholds in `[alarms]`."""
+"""What a person should look at in a crawl: pure functions of its counts, and rows."""
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,9 +10,15 @@ from ...transforms.directory.manifests import Manifest
 from ...transforms.frontier.url_states import DEAD_HOST
 from ...transforms.outcomes import Outcome
 from ...transforms.politeness.host_stats import REFUSALS
-from ...transforms.settings import Alarms
 from ..terminal.units import counted
 from .outcome_words import MEANINGS, status_words
+
+OUTCOME_SHARE = 0.5  # of all visits with one outcome other than success
+HOST_FAILURES = 3  # in a row
+HOST_REQUESTS, HOST_ERROR_SHARE = 20, 0.5  # requests from which on the share of them that failed counts
+ROBOTS_SHARE = 0.1  # of the hosts whose robots.txt cannot be fetched
+RATE_SHARE, RATE_PAGES = 0.5, 500  # of the median rate of the rounds before; shorter rounds are not compared
+DISK_SHARE = 0.05  # that is free
 
 _NAMED = 5  # hosts that are named
 _EARLIER_ROUNDS = 5  # with which the rate of the last round is compared
@@ -44,17 +50,17 @@ KINDS = (
 """The kinds of alarms, as the label of a metric."""
 
 
-def outcome_alarms(outcomes: Mapping[str, int], limits: Alarms) -> list[Alarm]:
+def outcome_alarms(outcomes: Mapping[str, int]) -> list[Alarm]:
     """Alarms about outcomes, except success, that more than a share of all visits have; deferred ones are no visits."""
     visits = sum(outcomes.values()) - outcomes.get(Outcome.DEFERRED, 0)
     good = (Outcome.FETCHED, Outcome.NOT_MODIFIED, Outcome.DEFERRED)
-    bad = {o: n for o, n in outcomes.items() if n > visits * limits.outcome_share and o not in good}
+    bad = {o: n for o, n in outcomes.items() if n > visits * OUTCOME_SHARE and o not in good}
     return [Alarm("outcomes", f"{count} of {visits} visits ended as {outcome}") for outcome, count in bad.items()]
 
 
-def failing_hosts(hosts: Iterable[Mapping[str, Any]], limits: Alarms) -> list[Alarm]:
+def failing_hosts(hosts: Iterable[Mapping[str, Any]]) -> list[Alarm]:
     """Alarms about hosts with many consecutive failures, the worst first; `hosts` are their newest rows."""
-    failing = [row for row in hosts if (row["failures_in_row"] or 0) >= limits.host_failures]
+    failing = [row for row in hosts if (row["failures_in_row"] or 0) >= HOST_FAILURES]
     worst = sorted(failing, key=lambda row: (-row["failures_in_row"], row["host"]))
     lines = [
         f"{row['host']} has failed {row['failures_in_row']} times in a row,"
@@ -64,31 +70,27 @@ def failing_hosts(hosts: Iterable[Mapping[str, Any]], limits: Alarms) -> list[Al
     return _first("host_failures", lines, "more hosts have failed as often")
 
 
-def erring_hosts(hosts: Iterable[Mapping[str, Any]], limits: Alarms) -> list[Alarm]:
+def erring_hosts(hosts: Iterable[Mapping[str, Any]]) -> list[Alarm]:
     """Alarms about hosts of whose requests more than a share failed, those with the most failures first."""
     bad = [
         row
         for row in hosts
-        if (row["requests"] or 0) >= limits.host_requests
-        and (row["failures"] or 0) > limits.host_error_share * row["requests"]
+        if (row["requests"] or 0) >= HOST_REQUESTS and (row["failures"] or 0) > HOST_ERROR_SHARE * row["requests"]
     ]
     worst = sorted(bad, key=lambda row: (-row["failures"], row["host"]))
     lines = [f"{row['host']}: {row['failures']} of {row['requests']} requests failed" for row in worst]
     return _first("host_errors", lines, "more hosts have as many errors")
 
 
-def refusing_hosts(
-    hosts: Iterable[Mapping[str, Any]], robots: Iterable[Mapping[str, Any]], limits: Alarms
-) -> list[Alarm]:
+def refusing_hosts(hosts: Iterable[Mapping[str, Any]], robots: Iterable[Mapping[str, Any]]) -> list[Alarm]:
     """Alarms about hosts whose every answer was 403 or 429, those with the most first.
 
     `robots` are the newest robots.txt files of hosts without an answer about a page: they stand for the host.
     """
-    least = max(1, limits.host_refusals)
     counts = {
         row["host"]: row["refusals"]
         for row in hosts
-        if (row["refusals"] or 0) >= least and row["refusals"] == row["answers"] and not row["fetched"]
+        if row["refusals"] and row["refusals"] == row["answers"] and not row["fetched"]
     }
     worst = sorted(counts, key=lambda host: (-counts[host], host))
     lines = [
@@ -127,28 +129,28 @@ def _meaning(reason: str, status: int | None) -> str:
     return MEANINGS.get(reason, "its host failed too often" if reason == DEAD_HOST else reason)
 
 
-def robots_alarms(hosts: Sequence[Mapping[str, Any]], limits: Alarms) -> list[Alarm]:
+def robots_alarms(hosts: Sequence[Mapping[str, Any]]) -> list[Alarm]:
     """An alarm if the last request of more than a share of the hosts failed for their robots.txt."""
     count = sum(bool(row["failures_in_row"]) and row["held_by"] == "robots" for row in hosts)
-    if count <= limits.robots_share * len(hosts):
+    if count <= ROBOTS_SHARE * len(hosts):
         return []
     return [Alarm("robots", f"robots.txt of {count} of {len(hosts)} hosts cannot be fetched")]
 
 
-def rate_alarms(manifests: Sequence[Manifest], limits: Alarms) -> list[Alarm]:
+def rate_alarms(manifests: Sequence[Manifest]) -> list[Alarm]:
     """An alarm if the last fetch step was much slower than the median of those before; short ones do not count."""
-    rates = [rate for m in manifests if m.step == "fetch" and (rate := _rate(m, limits.rate_pages)) is not None]
+    rates = [rate for m in manifests if m.step == "fetch" and (rate := _rate(m)) is not None]
     *earlier, last = [0.0, *rates]
     earlier = earlier[1:][-_EARLIER_ROUNDS:]
-    if not earlier or last >= (usual := statistics.median(earlier)) * limits.rate_share:
+    if not earlier or last >= (usual := statistics.median(earlier)) * RATE_SHARE:
         return []
     return [Alarm("rate", f"the last round had {last:.1f} visits a second, the rounds before {usual:.1f}")]
 
 
-def _rate(manifest: Manifest, least: int) -> float | None:
-    """Visits per second of a fetch step; None if there were fewer than `least`."""
+def _rate(manifest: Manifest) -> float | None:
+    """Visits per second of a fetch step; None if there were fewer than RATE_PAGES."""
     visits = manifest.counters.get("visits_rows", 0) - manifest.counters.get(Outcome.DEFERRED, 0)
-    if visits < least:
+    if visits < RATE_PAGES:
         return None
     return visits / manifest.seconds if manifest.seconds > 0 else None
 
@@ -167,7 +169,7 @@ def parse_alarms(unparsed: int, without_rules: int) -> list[Alarm]:
     ]
 
 
-def too_long_alarms(rejections: Iterable[Mapping[str, Any]], limits: Alarms) -> list[Alarm]:
+def too_long_alarms(rejections: Iterable[Mapping[str, Any]]) -> list[Alarm]:
     """Alarms about hosts with links to over-long URLs, those with the most first; takes rows of rejections."""
     counts: dict[str, int] = {}
     samples: dict[str, str] = {}
@@ -175,14 +177,14 @@ def too_long_alarms(rejections: Iterable[Mapping[str, Any]], limits: Alarms) -> 
         if row["reason"] == "too_long":
             counts[row["host"]] = counts.get(row["host"], 0) + row["count"]
             samples[row["host"]] = row["samples"][0]
-    worst = sorted((h for h in counts if counts[h] >= limits.too_long_urls), key=lambda host: (-counts[host], host))
+    worst = sorted(counts, key=lambda host: (-counts[host], host))
     lines = [f"{host}: {counts[host]} links to over-long URLs, such as {samples[host][:80]}…" for host in worst]
     return _first("too_long", lines, "more hosts have over-long URLs")
 
 
-def disk_alarms(free: int, total: int, limits: Alarms) -> list[Alarm]:
+def disk_alarms(free: int, total: int) -> list[Alarm]:
     """An alarm if a disk is nearly full; `free` and `total` are bytes."""
-    if free >= limits.disk_share * total:
+    if free >= DISK_SHARE * total:
         return []
     return [Alarm("disk", f"the disk is nearly full: {free / 1e9:.1f} of {total / 1e9:.1f} GB are free")]
 

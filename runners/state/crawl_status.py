@@ -19,7 +19,7 @@ from ...transforms.files.store import Space
 from ...transforms.frontier.excluded import NotRequested
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.outcomes import EXTRACT_ERRORS, IMPORTED, PARSE_ERRORS, Outcome, count_requests
-from ...transforms.settings import Alarms, Limits, Settings, settings_digest
+from ...transforms.settings import Limits, Settings, settings_digest
 from ...transforms.tables.newest import newest
 from ...transforms.tables.schemas import TABLES
 from ...transforms.tables.table_files import read_table
@@ -125,7 +125,7 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
     digest, scope, documents = settings_digest(settings), settings.scope, settings.documents
     excluded = excluded_urls(crawl, manifests, digest, scope, documents) if excludes else None
     due = due_urls(crawl, manifests, settings.politeness, NotRequested(blocks, excluded), now)
-    alarms = _alarms(crawl, manifests, counts, hosts, traps, disk, settings.alarms, now)
+    alarms = _alarms(crawl, manifests, counts, hosts, traps, disk, now)
     return Status(
         directory=crawl.root,
         rounds=step.round - 1 if step.kind == "fetch" else step.round,
@@ -191,7 +191,6 @@ def _alarms(
     hosts: Mapping[str, dict[str, Any]],
     traps: Sequence[Trap],
     disk: Space | None,
-    limits: Alarms,
     now: datetime,
 ) -> list[Alarm]:
     others = _external_hosts(crawl, manifests)
@@ -199,19 +198,19 @@ def _alarms(
     unanswered = [row["host"] for row in rows if row["requests"] and row["answers"] == 0]
     long_urls = [file.path for file in files_of(manifests, "rejections") if file.counts.get("too_long")]
     return [
-        *outcome_alarms(counts.outcomes, limits),
+        *outcome_alarms(counts.outcomes),
         *seed_alarms(failed_seeds(crawl, manifests)),
         *sitemap_alarms(failed_sitemaps(crawl, manifests)),
-        *rate_alarms(manifests, limits),
-        *failing_hosts(rows, limits),
-        *erring_hosts(rows, limits),
-        *refusing_hosts(rows, newest_robots(crawl, manifests, unanswered), limits),
-        *robots_alarms(rows, limits),
+        *rate_alarms(manifests),
+        *failing_hosts(rows),
+        *erring_hosts(rows),
+        *refusing_hosts(rows, newest_robots(crawl, manifests, unanswered)),
+        *robots_alarms(rows),
         *parse_alarms(counts.parse_errors, counts.extract_errors),
         *(Alarm("traps", trap_line(trap, crawl.root)) for trap in traps),
-        *too_long_alarms(read_table(crawl.root, long_urls, TABLES["rejections"]).to_pylist(), limits),
+        *too_long_alarms(read_table(crawl.root, long_urls, TABLES["rejections"]).to_pylist()),
         *clock_alarms(manifests, now),
-        *(disk_alarms(disk.free, disk.total, limits) if disk else ()),
+        *(disk_alarms(disk.free, disk.total) if disk else ()),
     ]
 
 

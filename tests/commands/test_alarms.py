@@ -1,7 +1,5 @@
 """Alarms by thresholds, the exit code of `status --check`, and the metrics file."""
 
-import dataclasses
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,13 +12,11 @@ from beamtrawl.runners.state import alarms
 from beamtrawl.runners.state.alarms import Alarm
 from beamtrawl.runners.state.failures import has_failed
 from beamtrawl.transforms.directory.manifests import Manifest, iso
-from beamtrawl.transforms.settings import Alarms
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
 from tests.support.tables import each_row
 from tests.support.web import Answer, Page, Web, html, plain, status
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-LIMITS = Alarms()
 
 
 def fetched(visits: int, seconds: float, **counters: int) -> Manifest:
@@ -40,6 +36,7 @@ RATES = {
     "faster": ([fetched(1000, 100), fetched(1000, 10)], []),
     "the median of those before": ([*(fetched(1000, s) for s in (100, 100, 2000)), fetched(1000, 250)], SLOW),
     "a short round": ([fetched(1000, 100), fetched(10, 250)], []),
+    "the shortest that is compared": ([fetched(1000, 100), fetched(500, 125)], SLOW),
     "after a short round": ([fetched(1000, 100), fetched(10, 1), fetched(1000, 250)], SLOW),
     "deferred ones are no visits": ([fetched(1000, 100), fetched(2000, 250, deferred=1000)], SLOW),
 }
@@ -47,12 +44,12 @@ RATES = {
 
 @each_row(RATES)
 def test_a_sudden_drop_of_the_rate(steps: list[Manifest], found: list[Alarm]) -> None:
-    assert alarms.rate_alarms(steps, LIMITS) == found
+    assert alarms.rate_alarms(steps) == found
 
 
 def test_hosts_with_many_errors_the_worst_first() -> None:
     rows = [{"host": f"h{n}.test", "requests": 100, "failures": 48 + n} for n in range(1, 9)]
-    found = alarms.erring_hosts([*rows, {"host": "new.test", "requests": 19, "failures": 19}], LIMITS)
+    found = alarms.erring_hosts([*rows, {"host": "new.test", "requests": 19, "failures": 19}])
     assert found[0] == Alarm("host_errors", "h8.test: 56 of 100 requests failed")
     assert [alarm.text for alarm in found[4:]] == [
         "h4.test: 52 of 100 requests failed",
@@ -91,7 +88,7 @@ REFUSING: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]
 def test_hosts_that_refuse_every_request(
     hosts: list[dict[str, Any]], robots: list[dict[str, Any]], lines: list[str]
 ) -> None:
-    assert alarms.refusing_hosts(hosts, robots, LIMITS) == [Alarm("refusals", line) for line in lines]
+    assert alarms.refusing_hosts(hosts, robots) == [Alarm("refusals", line) for line in lines]
 
 
 # columns of table urls, why it failed
@@ -157,50 +154,46 @@ def test_seeds_sitemaps_and_hosts_that_fail_have_a_line_each_and_an_exit_code(tm
 @pytest.mark.parametrize(("bad", "found"), [(0, 0), (1, 0), (2, 1)])
 def test_robots_txt_out_of_reach(bad: int, found: int) -> None:
     rows = [{"failures_in_row": 1 if n < bad else 0, "held_by": "robots"} for n in range(10)]
-    assert len(alarms.robots_alarms(rows, LIMITS)) == found
+    assert len(alarms.robots_alarms(rows)) == found
 
 
 @pytest.mark.parametrize(
     ("free", "found"), [(5, []), (4, [Alarm("disk", "the disk is nearly full: 4.0 of 100.0 GB are free")])]
 )
 def test_a_disk_that_is_nearly_full(free: int, found: list[Alarm]) -> None:
-    assert alarms.disk_alarms(free * 10**9, 100 * 10**9, LIMITS) == found
+    assert alarms.disk_alarms(free * 10**9, 100 * 10**9) == found
 
 
 def test_links_to_over_long_urls() -> None:
     rows = [{"host": "a.test", "reason": "too_long", "count": n, "samples": ["http://a.test/x"]} for n in (1, 2)]
     rows.append({"host": "a.test", "reason": "scope", "count": 9, "samples": []})
     text = "a.test: 3 links to over-long URLs, such as http://a.test/x…"
-    assert alarms.too_long_alarms(rows, LIMITS) == [Alarm("too_long", text)]
-    assert alarms.too_long_alarms(rows, Alarms(too_long_urls=4)) == []
+    assert alarms.too_long_alarms(rows) == [Alarm("too_long", text)]
 
 
-BAD_HOST = {"host": "a.test", "failures_in_row": 9, "not_before": NOW, "held_by": "robots"}
-BAD_HOST |= {"requests": 100, "failures": 60, "refusals": 9, "answers": 9, "fetched": 0}
-LONG = {"host": "a.test", "reason": "too_long", "count": 9, "samples": ["http://a.test/x"]}
-FALL = [fetched(1000, 100), fetched(1000, 250)]
+def bad(**counts: int) -> list[dict[str, Any]]:
+    row = {"host": "a.test", "not_before": NOW, "held_by": "robots", "failures_in_row": 0, "requests": 0, "failures": 0}
+    return [row | counts]
 
-# setting, a value with which the alarm goes, and one with which it stays: what may raise it
-THRESHOLDS: dict[str, tuple[float, float, Callable[[Alarms], list[Alarm]]]] = {
-    "outcome_share": (0.7, 0.6, lambda limits: alarms.outcome_alarms({"gone": 7, "fetched": 3}, limits)),
-    "host_failures": (10, 9, lambda limits: alarms.failing_hosts([BAD_HOST], limits)),
-    "host_requests": (101, 100, lambda limits: alarms.erring_hosts([BAD_HOST], limits)),
-    "host_error_share": (0.6, 0.59, lambda limits: alarms.erring_hosts([BAD_HOST], limits)),
-    "host_refusals": (10, 9, lambda limits: alarms.refusing_hosts([BAD_HOST], [], limits)),
-    "robots_share": (1.0, 0.9, lambda limits: alarms.robots_alarms([BAD_HOST], limits)),
-    "rate_pages": (1001, 1000, lambda limits: alarms.rate_alarms(FALL, limits)),
-    "rate_share": (0.4, 0.41, lambda limits: alarms.rate_alarms(FALL, limits)),
-    "too_long_urls": (10, 9, lambda limits: alarms.too_long_alarms([LONG], limits)),
-    "disk_share": (0.04, 0.041, lambda limits: alarms.disk_alarms(4, 100, limits)),
+
+# alarms of what is beyond a threshold, and of what is not
+THRESHOLDS: dict[str, tuple[list[Alarm], list[Alarm]]] = {
+    "outcomes": (
+        alarms.outcome_alarms({"gone": 6, "fetched": 5}),
+        alarms.outcome_alarms({"gone": 5, "fetched": 5}),
+    ),
+    "failures": (alarms.failing_hosts(bad(failures_in_row=3)), alarms.failing_hosts(bad(failures_in_row=2))),
+    "few": (alarms.erring_hosts(bad(requests=20, failures=19)), alarms.erring_hosts(bad(requests=19, failures=19))),
+    "errors": (
+        alarms.erring_hosts(bad(requests=100, failures=51)),
+        alarms.erring_hosts(bad(requests=100, failures=50)),
+    ),
 }
 
 
-@pytest.mark.parametrize("name", THRESHOLDS)
-def test_each_threshold_is_that_of_the_settings(name: str) -> None:
-    without, with_alarm, raised = THRESHOLDS[name]
-    assert THRESHOLDS.keys() == {field.name for field in dataclasses.fields(Alarms)}
-    assert raised(dataclasses.replace(LIMITS, **{name: without})) == []
-    assert len(raised(dataclasses.replace(LIMITS, **{name: with_alarm}))) == 1
+@each_row(THRESHOLDS)
+def test_thresholds(beyond: list[Alarm], below: list[Alarm]) -> None:
+    assert (len(beyond), below) == (1, [])
 
 
 def test_a_check_for_cron_and_its_metrics(tmp_path: Path) -> None:
@@ -209,9 +202,6 @@ def test_a_check_for_cron_and_its_metrics(tmp_path: Path) -> None:
         assert beamtrawl("crawl", crawl, "--seed", web.url("a.test"), *LOOPBACK).code == 0
     ran = beamtrawl("status", crawl, "--check", "--metrics", metrics)
     assert ran == (ALARMED, "alarm: 2 of 3 visits ended as gone\n", "")
-    toml = crawl / "crawl.toml"
-    toml.write_text(toml.read_text().replace("outcome_share = 0.5", "outcome_share = 0.9"))
-    assert beamtrawl("status", crawl, "--check") == (0, "no alarms\n", "")
     assert beamtrawl("status", crawl).code == 0
 
     samples = {

@@ -70,7 +70,6 @@ def test_the_tables_of_a_small_crawl(page, crawl) -> None:
     assert [row[:2] + row[4:6] for row in found["Refusing and failing hosts"]] == [[host, "8", "1", "0"]]
     assert found["Media types"] == [["text/html", "6", "100.0 %"]]
     assert found["URLs that robots.txt denies, by rule"] == [[host, "Disallow: /private", "1"]]
-    assert [row[0] for row in found["[alarms] in crawl.toml"]][:2] == ["outcome_share", "host_failures"]
     assert {"visits", "documents", "index", "urls"} <= {row[0] for row in found["On disk, by table"]}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..settings import Settings, override, parse
+from ..settings import Settings, parse, restored
 from .crawl_dir import CrawlDir, Manifest
 
 SETTINGS_FILE = "crawl.toml"
@@ -22,7 +22,7 @@ def stored_settings(directory: CrawlDir) -> Settings:
     """
     if directory.exists(SETTINGS_FILE):
         return parse(directory.read_text(SETTINGS_FILE))
-    return override(Settings(), last_settings(directory.manifests()) or {})
+    return restored(last_settings(directory.manifests()) or {})
 
 
 def last_settings(manifests: Sequence[Manifest]) -> dict[str, Any] | None:

@@ -2,7 +2,6 @@
 
 from .page_rules import Extract, MainText
 from .sections import (
-    Alarms,
     Aliases,
     Documents,
     Fetch,
@@ -28,6 +27,7 @@ from .toml_file import (
     parse,
     renamed,
     render,
+    restored,
     settings_digest,
     without_secrets,
 )
@@ -35,7 +35,6 @@ from .validate import SettingsError
 from .values import credentials, downloader, header, pin
 
 __all__ = [
-    "Alarms",
     "Aliases",
     "Documents",
     "Extract",
@@ -66,6 +65,7 @@ __all__ = [
     "pin",
     "renamed",
     "render",
+    "restored",
     "settings_digest",
     "without_secrets",
 ]

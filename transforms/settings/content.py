@@ -74,22 +74,6 @@ class Ranking:
 
 
 @dataclasses.dataclass(frozen=True)
-class Alarms:
-    """Thresholds of the alarms that `status` prints, and that `status --check` reports by its exit code."""
-
-    outcome_share: float = setting(0.5, "Share of all visits with one outcome other than success.")
-    host_failures: int = setting(3, "Consecutive failures of a host.")
-    host_requests: int = setting(20, "Number of requests from which on host_error_share applies to a host.")
-    host_error_share: float = setting(0.5, "Share of the requests of a host that failed.")
-    host_refusals: int = setting(1, "Answers of a host about pages, all with status 403 or 429.")
-    robots_share: float = setting(0.1, "Share of the hosts whose robots.txt cannot be fetched.")
-    rate_share: float = setting(0.5, "Visits a second of the last round, as a share of the median of five before it.")
-    rate_pages: int = setting(500, "Rounds with fewer visits are not compared.")
-    too_long_urls: int = setting(1, "Links of a host to over-long URLs.")
-    disk_share: float = setting(0.05, "Free share of the disk of the crawl directory.")
-
-
-@dataclasses.dataclass(frozen=True)
 class Storage:
     """What is kept of earlier rounds."""
 

@@ -6,7 +6,7 @@ The docstrings and comments are written to `crawl.toml`: users read them there.
 import dataclasses
 import typing
 
-from .content import Alarms, Documents, Index, Ranking, Storage, UsagePreferences, Watch
+from .content import Documents, Index, Ranking, Storage, UsagePreferences, Watch
 from .fetching import Fetch, Politeness, Robot
 from .frontier import Aliases, Limits, Priority, Recrawl, Scope, Sitemaps, Traps
 from .page_rules import Extract, MainText, faults
@@ -33,7 +33,6 @@ class Settings:
     aliases: Aliases = Aliases()
     traps: Traps = Traps()
     ranking: Ranking = Ranking()
-    alarms: Alarms = Alarms()
     storage: Storage = Storage()
     extract: list[Extract] = dataclasses.field(default_factory=list)
     main: list[MainText] = dataclasses.field(default_factory=list)

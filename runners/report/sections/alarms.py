@@ -1,8 +1,6 @@
-"""What needs attention; at the end of the report, the thresholds beyond which something does."""
+"""What needs attention."""
 
-import dataclasses
-
-from ..content import Alert, Column, Part, Section, Table
+from ..content import Alert, Part, Section
 from ..known import Known
 
 _NAMED = 50  # alarms that are shown
@@ -14,14 +12,3 @@ def section(known: Known) -> Section:
     if len(alarms) > _NAMED:
         lines.append(f"{len(alarms) - _NAMED:,} more alarms; status prints them all.")
     return Section("alarms", "Alarms", lines or ["No alarms."])
-
-
-def thresholds(known: Known) -> Section:
-    """The section about what becomes an alarm."""
-    limits = known.alarms
-    rows = [
-        (field.name, f"{getattr(limits, field.name):g}", field.metadata["comment"])
-        for field in dataclasses.fields(limits)
-    ]
-    columns = [Column("setting"), Column("value"), Column("meaning")]
-    return Section("thresholds", "Thresholds of alarms", [Table("[alarms] in crawl.toml", columns, rows)])
