@@ -29,7 +29,7 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from beamtrawl.transforms.directory.waiting import Waiting
 from beamtrawl.transforms.frontier.files import write_frontier
 from beamtrawl.transforms.frontier.merge import merge_frontier
-from beamtrawl.transforms.frontier.priority import Quota, UrlClass, shares_of
+from beamtrawl.transforms.frontier.priority import SHARES, Quota, UrlClass
 from beamtrawl.transforms.frontier.read_due import Bounds, ReadDue, spare
 from beamtrawl.transforms.frontier.selection import Due, choose
 from beamtrawl.transforms.settings import Priority
@@ -122,7 +122,7 @@ def _select(root: str, paths: list[str], at_most: int | None, per_host: int, rou
     begun, used, read = time.monotonic(), time.process_time(), _kernel("io", "rchar")
     priority = Priority(high_depth=1)
     for number in range(1, rounds + 1):
-        quota = Quota(shares_of(priority), number)
+        quota = Quota(SHARES, number)
         bounds = Bounds(datetime.now(UTC), spare(per_host), at_most, priority=priority, quota=quota)
         select(root, paths, bounds, per_host)
     cost = {"cpu": time.process_time() - used, "wall": time.monotonic() - begun}

@@ -9,7 +9,7 @@ from ..transforms.aliases.secret import crawl_secret
 from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, paths_of
 from ..transforms.directory.pieces import attempts_prefix, find_promises
 from ..transforms.directory.waiting import Waiting
-from ..transforms.frontier.priority import Quota, shares_of
+from ..transforms.frontier.priority import SHARES, Quota
 from ..transforms.frontier.read_due import Bounds, spare
 from ..transforms.http.request_headers import Identity
 from ..transforms.memory.bounds import FetchLoad, fetch_bound
@@ -42,7 +42,7 @@ def plan_fetch(
     `most_pages` limits its visits. Until `requests_before`, workers of an earlier attempt may send requests.
     """
     judging = manifests if settings.traps.detect else ()  # the steps whose judgements limit the visits of templates
-    quota, held = Quota(shares_of(settings.priority), attempt.step.round), situation.held
+    quota, held = Quota(SHARES, attempt.step.round), situation.held
     return fetch.FetchStep(
         root=crawl.root,
         context=_visit_context(crawl, settings, attempt, quota, held.names, requests_before),

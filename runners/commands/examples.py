@@ -26,7 +26,6 @@ EXAMPLES = {
     "check robots": "beamtrawl check robots https://www.example.org/ --agent MyBot",
     "check links": "beamtrawl check links ./mycrawl --fail-on gone,failed",
     "check page": "beamtrawl check page https://www.example.org/",
-    "check index": "beamtrawl check index ./mycrawl",
     "check crawl": "beamtrawl check crawl ./mycrawl",
     "export": "beamtrawl export warc ./mycrawl ./archive",
     "export warc": "beamtrawl export warc ./mycrawl ./archive",

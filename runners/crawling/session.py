@@ -35,7 +35,7 @@ from ...transforms.observers.registry import open_observers
 from ...transforms.parsing.registry import kinds_of
 from ...transforms.plugins import PluginError
 from ...transforms.politeness.downloaders import open_downloaders, refuse_without_head
-from ...transforms.settings import Fetch, Ranking, Robot, Settings, all_values, override, render, settings_digest
+from ...transforms.settings import Fetch, Ranking, Robot, Settings, all_values, render, restored, settings_digest
 from ...transforms.settings.toml_values import to_toml
 from ...transforms.signatures.signer import signer_of
 from ...transforms.tables.sitemap_terms import SITEMAP
@@ -132,7 +132,7 @@ def restore_settings(directory: CrawlDir) -> None:
     known = last_settings(directory.require_manifests())
     if known is None:
         refuse_lost_settings(directory)
-    directory.write_new("crawl.toml", render(override(Settings(), known or {})))
+    directory.write_new("crawl.toml", render(restored(known or {})))
 
 
 def choose_seeds(

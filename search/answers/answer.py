@@ -18,7 +18,7 @@ from ..index.names import Named, named, words_of_names
 from ..index.patterns import is_pattern
 from ..index.postings import Unit
 from ..index.pruning import Weighted
-from ..index.scored import NOTHING, Scored
+from ..index.scored import Scored
 from ..index.segments import Corpus, Mask
 from ..query.conditions import Condition, Query
 from ..query.parse import parse
@@ -29,9 +29,6 @@ from .match import containing, matching, named_crawls, units
 from .typing import COMPARED, title_rank, unfinished
 
 _LOG = logging.getLogger(__name__)
-
-MAX_COMMON_POSTINGS = 2_000_000
-"""The postings of common words after which no further such word is read to fill a list."""
 
 Numbers = npt.NDArray[np.signedinteger]
 
@@ -47,7 +44,6 @@ class Candidate(NamedTuple):
     doc: int
     score: float
     is_weaker: bool  # as `Hit.is_weaker`
-    is_filling: bool = False  # it has common words of the query alone
 
 
 class Terms(NamedTuple):
@@ -66,12 +62,10 @@ class Answer(NamedTuple):
     parsed: Query
     terms: Terms
     found: Mask
-    shown: Mask  # the documents found and the weaker ones
     total: int  # documents found
     weaker: int  # further ones, which follow these
     candidates: list[Candidate]
     has_more: bool  # documents after the candidates
-    filling: Query  # the query with the common words that filling documents are scored by
 
     def noting(self, note: str) -> "Answer":
         """The answer with one more note on the query."""
@@ -92,15 +86,13 @@ class Answers:
         now: np.datetime64,
         deadline: Deadline,
         after: Cursor | None = None,
-        fills: bool = False,
         typing: bool = False,
     ) -> Answer:
         """The answer to a query with its first `most` candidates, from a place on.
 
         If somebody is still `typing` it, its last word is the beginning of one, and titles that begin so come first.
 
-        If exclusions leave nothing, they are text. If it `fills`, and fewer documents are found than asked for, those
-        that share only common words with the query follow.
+        If exclusions leave nothing, they are text.
         """
         text, last = unfinished(query) if typing else (query, "")
         read = functools.partial(parse, text, self._morphemes, facts=self._corpus.fact_names)
@@ -108,20 +100,17 @@ class Answers:
         def answer_to(parsed: Query) -> Answer:
             parsed = parsed._replace(exact=(*parsed.exact, (last,))) if last else parsed
             terms = self._terms(parsed, deadline)
-            return Answer(parsed, terms, *self._best(parsed, terms, most, order, now, deadline, after), parsed)
+            return Answer(parsed, terms, *self._best(parsed, terms, most, order, now, deadline, after))
 
-        answer, is_text = answer_to(read()), False
+        answer = answer_to(read())
         if answer.parsed.excludes and not answer.total + answer.weaker and not deadline.cuts():
             plain = answer_to(read(is_text=True))
             if plain.found.any():
-                answer, is_text = plain.noting(_AS_TEXT), True
+                answer = plain.noting(_AS_TEXT)
         if answer.weaker and not answer.total:
             answer = answer.noting(_WITHOUT_PHRASE)
         if typing and order == "score":
             return answer._replace(candidates=self._titles_first(answer, query, most, deadline))
-        known, before = answer.total + answer.weaker, after.hits if after is not None else 0
-        if order == "score" and 0 < known <= before + most and (fills or before > known):
-            return self._filled(answer, read(is_text=is_text, keeps_common=True), most, now, deadline, after)
         return answer
 
     def _titles_first(self, answer: Answer, text: str, most: int, deadline: Deadline) -> list[Candidate]:
@@ -194,37 +183,6 @@ class Answers:
     def _dictionary(self) -> Dictionary:
         return Dictionary(segment.term_frequencies() for segment in self._corpus.segments)
 
-    def _filled(
-        self, answer: Answer, filling: Query, most: int, now: np.datetime64, deadline: Deadline, after: Cursor | None
-    ) -> Answer:
-        """The answer with the documents that share only common words with the query, after all others.
-
-        `filling` is the query with its common words.
-        """
-        words = [word for word in filling.words if word not in answer.parsed.words]
-        if not words:
-            return answer
-        parsed = answer.parsed._replace(words=(*answer.parsed.words, *words), weights=filling.weights)
-        common = read_up_to(MAX_COMMON_POSTINGS, words, lambda units: self._corpus.scored(units, deadline))
-        scored = {**common, **answer.terms.scored}
-        terms = answer.terms._replace(scored=scored)
-        scoring = self._scoring(parsed, terms)
-        rest = self._shown(filling.condition if answer.total else filling.wider, scored, scoring, now) & ~answer.shown
-        rest[self._corpus.crawls.same_as(answer.shown)] = False
-        rest[self._corpus.copies.same_as(answer.shown)] = False
-        known, before = answer.total + answer.weaker, after.hits if after is not None else 0
-        place = after if before > known else None
-        found = self._first(rest, True, scoring, most - len(answer.candidates), "score", deadline, place)
-        candidates = [*answer.candidates, *(candidate._replace(is_filling=True) for candidate in found)]
-        filled = int(np.count_nonzero(rest))
-        return answer._replace(
-            terms=terms,
-            weaker=answer.weaker + filled,
-            candidates=candidates,
-            has_more=known + filled - before > len(candidates),
-            filling=parsed,
-        )
-
     def _best(
         self,
         parsed: Query,
@@ -234,8 +192,8 @@ class Answers:
         now: np.datetime64,
         deadline: Deadline,
         after: Cursor | None,
-    ) -> tuple[Mask, Mask, int, int, list[Candidate], bool]:
-        """The documents found, with weaker ones, their numbers, the first after a place, and whether more follow."""
+    ) -> tuple[Mask, int, int, list[Candidate], bool]:
+        """The documents found, their number, that of weaker ones, the first after a place, and whether more follow."""
         scored, scoring = terms.scored, self._scoring(parsed, terms)
         wider = found = self._shown(parsed.condition, scored, scoring, now)
         if parsed.wider != parsed.condition and not found.any():
@@ -247,7 +205,7 @@ class Answers:
             weaker = int(np.count_nonzero(wider))  # nothing is found
             if before <= weaker:
                 candidates = self._first(wider, True, scoring, most, order, deadline, after if before else None)
-        return found, wider, total, weaker, candidates, total + weaker - before > len(candidates)
+        return found, total, weaker, candidates, total + weaker - before > len(candidates)
 
     def _shown(
         self,
@@ -314,14 +272,3 @@ class Answers:
         scores = np.empty(len(docs))
         scores[ascending] = pruning.scores_of(scoring, docs[ascending])
         return scores
-
-
-def read_up_to(
-    most: int, words: Sequence[str], read: Callable[[Sequence[str]], Mapping[Unit, Scored]]
-) -> dict[Unit, Scored]:
-    """The scored postings of words; after `most` postings no further word is read, and it has none."""
-    found: dict[Unit, Scored] = {}
-    for word in words:
-        is_read = sum(len(of_word.scores) for of_word in found.values()) < most
-        found |= read([word]) if is_read else {word: NOTHING}
-    return found

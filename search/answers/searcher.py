@@ -42,9 +42,6 @@ SLOW = 100_000
 MAX_CACHED_ENDINGS = 10_000
 """Hosts and languages whose shared ending of titles is kept."""
 
-UNFILLED = 10
-"""The most hits of a page that is not filled with documents that share only common words with the query."""
-
 ORDERS = ("score", "date")
 """The orders of hits: best first, or newest first; by URL where that is equal."""
 
@@ -148,9 +145,8 @@ class Index:
         """The hits after the first `offset`, at most `limit`, in one of ORDERS; and so many values of each facet.
 
         Any text is a query (`query.parse`). With `per_host`, further hits of a host come after those of other hosts
-        (`host_grouping.by_host`). Weaker matches (`Query.wider`) follow all others, and on a page
-        of more than UNFILLED hits, documents that share only common words with the query follow these. After
-        `timeout_s` no further part of the index is read and compared, and the results are marked as partial.
+        (`host_grouping.by_host`). Weaker matches (`Query.wider`) follow all others. After `timeout_s`
+        no further part of the index is read and compared, and the results are marked as partial.
 
         `after`, the `next` of a page of this query in this order, gives the hits after that page, at the same cost
         however many come before. ValueError together with `offset` or `per_host`; CursorError if it is of another
@@ -166,16 +162,11 @@ class Index:
         if cursor is not None and cursor.round != self.as_of:
             raise CursorError(f"the cursor is of the index as of round {cursor.round}, not of round {self.as_of}")
         most = offset + limit if per_host is None else whole_windows(offset + limit)
-        answer = self._answers.answer(query, most, order, self._now(), deadline, cursor, limit > UNFILLED, typing)
+        answer = self._answers.answer(query, most, order, self._now(), deadline, cursor, typing)
         parsed, terms = answer.parsed, answer.terms
         ordered = answer.candidates if per_host is None else self._by_host(answer, order, per_host)
         candidates = ordered[offset : offset + limit]
-        explanations = [
-            make_hits.explain(self._corpus, c.doc, answer.filling if c.is_filling else parsed, terms)
-            if explain
-            else None
-            for c in candidates
-        ]
+        explanations = [make_hits.explain(self._corpus, c.doc, parsed, terms) if explain else None for c in candidates]
         suggestion = self._respelled(query, terms.respelled)
         hits = make_hits.make_hits(self._corpus, candidates, explanations, parsed, terms, self._snippets)
         counts = self._facets(answer.found, facet_values) if facet_values else {}

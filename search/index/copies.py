@@ -29,10 +29,6 @@ class Copies(NamedTuple):
         is_first = np.diff(groups[order], prepend=-1) != 0
         return docs[order[~is_first]]
 
-    def same_as(self, found: Mask) -> Longs:
-        """The documents that have the content of one found."""
-        return self.docs[np.isin(self.groups, self.groups[found[self.docs]])]
-
 
 def find_copies(facts: Sequence[pa.Table]) -> Copies:
     """The copies among the documents of all segments, numbered consecutively; `facts` are the facts of each segment."""

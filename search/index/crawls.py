@@ -58,10 +58,6 @@ class Crawls:
         """The documents whose URL another crawl has fetched later: in any case, or only if that document is found."""
         return self._not_first(found[self._docs]) if among_found else self._older
 
-    def same_as(self, found: Mask) -> npt.NDArray[np.int64]:
-        """The documents that have the URL of one found, if several crawls have it."""
-        return self._docs[np.isin(self._urls, self._urls[found[self._docs]])]
-
     def _not_first(self, are_wanted: Mask) -> npt.NDArray[np.int64]:
         docs, urls = self._docs[are_wanted], self._urls[are_wanted]
         return docs[np.diff(urls, prepend=-1) == 0]

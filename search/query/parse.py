@@ -65,13 +65,11 @@ def parse(
     morphemes: Callable[[str], Sequence[str]] = lambda text: (),
     is_text: bool = False,
     facts: frozenset[str] = frozenset(),
-    keeps_common: bool = False,
 ) -> Query:
     """The query in a text; any text is a query.
 
     `morphemes` gives further terms of a word, for documents in Korean (`transforms/indexing/korean.py`). With `is_text`
-    nothing but filters is read as query language. `facts` are the names of the facts that the documents have. With
-    `keeps_common`, common words are searched for beside others, too.
+    nothing but filters is read as query language. `facts` are the names of the facts that the documents have.
 
     >>> query = parse('fast "full text" -odd site:a.org')
     >>> query.words, query.phrases
@@ -81,9 +79,9 @@ def parse(
     """
     text = text.encode(errors="replace").decode()  # a command-line argument that is not UTF-8 has lone surrogates
     parts = as_text(text, facts) if is_text else lexemes(text, facts)
-    parser = _Parser(parts, morphemes, keeps_common=keeps_common)
+    parser = _Parser(parts, morphemes)
     condition = parser.query()
-    words = tuple(_without_common({word: word in STOP_WORDS for word in parser.weights}, keeps_common))
+    words = tuple(_without_common({word: word in STOP_WORDS for word in parser.weights}))
     phrases = tuple(dict.fromkeys(parser.phrases))
     has_tones = _VIETNAMESE.search("".join(words)) is not None
     near = nearness(len(words))
@@ -91,7 +89,7 @@ def parse(
         words,
         phrases,
         condition,
-        _Parser(parts, morphemes, False, keeps_common).query() if parser.is_mixed else condition,
+        _Parser(parts, morphemes, False).query() if parser.is_mixed else condition,
         {word: parser.weights[word] for word in words},
         tuple(_exact_forms(words, {*itertools.chain(*phrases)})) if near or has_tones else (),
         () if parser.is_long else tuple(dict.fromkeys(pair for _, pair in pairs(parser.in_order))),
@@ -135,11 +133,9 @@ class _Parser:
         lexemes: Lexemes,
         morphemes: Callable[[str], Sequence[str]],
         requires_phrases: bool = True,
-        keeps_common: bool = False,
     ) -> None:
         self._lexemes, self.is_long = lexemes
         self._requires_phrases = requires_phrases and not self.is_long
-        self._keeps_common = keeps_common
         self._morphemes = morphemes
         self._next = 0
         self.weights: defaultdict[str, float] = defaultdict(float)  # of words, in order
@@ -171,7 +167,7 @@ class _Parser:
                 must.append(part)
         if not any(_requires(part, (Word, Phrase)) for part in must):
             is_common = {part: isinstance(part, Word) and part.term in STOP_WORDS for part in may}
-            if may := _without_common(is_common, self._keeps_common and scores):
+            if may := _without_common(is_common):
                 must.append(may[0] if len(may) == 1 else AnyOf(tuple(may)))
             elif not any(_requires(part, (Filter, Fact)) for part in must):
                 return AnyOf(())  # exclusions alone match nothing
@@ -308,7 +304,6 @@ def _requires(condition: Condition, kinds: tuple[type, ...]) -> bool:
     return isinstance(condition, kinds)
 
 
-def _without_common(is_common: Mapping[_Part, bool], keeps: bool) -> list[_Part]:
-    """The parts that are no common words, or all if there are no others; if it `keeps` common words, they follow."""
-    content = [part for part in is_common if not is_common[part]] or list(is_common)
-    return (sorted(is_common, key=is_common.__getitem__) if keeps else content)[:MAX_TERMS]
+def _without_common(is_common: Mapping[_Part, bool]) -> list[_Part]:
+    """The parts that are no common words, or all if there are no others; MAX_TERMS at most."""
+    return ([part for part in is_common if not is_common[part]] or list(is_common))[:MAX_TERMS]

@@ -37,6 +37,7 @@ RATES = {
     "faster": ([fetched(1000, 100), fetched(1000, 10)], []),
     "the median of those before": ([*(fetched(1000, s) for s in (100, 100, 2000)), fetched(1000, 250)], SLOW),
     "a short round": ([fetched(1000, 100), fetched(10, 250)], []),
+    "the shortest that is compared": ([fetched(1000, 100), fetched(500, 125)], SLOW),
     "after a short round": ([fetched(1000, 100), fetched(10, 1), fetched(1000, 250)], SLOW),
     "deferred ones are no visits": ([fetched(1000, 100), fetched(2000, 250, deferred=1000)], SLOW),
 }

@@ -53,7 +53,6 @@ LIGHT: list[tuple[list[str], str | None]] = [
     (["status", "--help"], "status"),
     (["status", "DIR"], None),
     (["check", "url", "http://a.test/"], "checks.check"),
-    (["check", "index", "DIR"], None),
     (["sql", "DIR", "SELECT count(*) FROM documents"], "sql"),
 ]
 

@@ -9,11 +9,11 @@ import pytest
 from beamtrawl.pipeline.compaction.compact_tables import LOGS, merge_tables
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.directory.table_runs import FAN_IN, SMALL_BYTES, all_runs, full_tier
-from beamtrawl.transforms.directory.verify import row_faults
 from beamtrawl.transforms.sql.queries import open_tables
 from beamtrawl.transforms.tables.layouts import LAYOUTS
 from beamtrawl.transforms.tables.table_files import TableFile
 from tests.support.crawls import InProcess, crawl, fetch
+from tests.support.row_faults import row_faults
 from tests.support.web import Page, Web, html, redirect
 
 TEXT = " ".join(f"word{n}" for n in range(60))

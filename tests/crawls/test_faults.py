@@ -23,15 +23,16 @@ from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.directory.table_runs import all_runs
-from beamtrawl.transforms.directory.verify import file_faults, promised_files, row_faults
+from beamtrawl.transforms.directory.verify import file_faults, promised_files
 from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.indexing.live_segments import live_index
 from beamtrawl.transforms.indexing.merge_policy import ALL
-from beamtrawl.transforms.indexing.verify import index_faults
 from beamtrawl.transforms.outcomes import BeamtrawlError, Outcome
 from tests.support.changing_site import crawl_changing_site
 from tests.support.crawls import InProcess, crawl, fetch, frontier, rows, states, without_times
 from tests.support.disks import Fault, SimulatedDisk, spread
+from tests.support.index_faults import index_faults
+from tests.support.row_faults import row_faults
 from tests.support.web import Web, html, plain, redirect, status
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

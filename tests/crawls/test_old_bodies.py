@@ -17,7 +17,7 @@ from beamtrawl.pipeline.compaction.rebuild_index import rebuild_index
 from beamtrawl.runners.exports.captures import captures
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
-from beamtrawl.transforms.directory.verify import file_faults, promised_files, row_faults
+from beamtrawl.transforms.directory.verify import file_faults, promised_files
 from beamtrawl.transforms.tables.old_bodies import KEYS, removable, without_bodies
 from beamtrawl.transforms.tables.schemas import VISITS
 from beamtrawl.transforms.tables.table_files import TableWriter, read_table
@@ -25,6 +25,7 @@ from tests.support.changing_site import crawl_changing_site
 from tests.support.command_line import beamtrawl
 from tests.support.committed import commit_rows
 from tests.support.crawls import InProcess, crawl, fetch, rows
+from tests.support.row_faults import row_faults
 from tests.support.web import Web, html
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

@@ -25,12 +25,13 @@ from beamtrawl.runners.process.lock import Lock
 from beamtrawl.runners.terminal.errors import LockedError
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Step, visible_files
 from beamtrawl.transforms.directory.table_runs import all_runs
-from beamtrawl.transforms.directory.verify import file_faults, promised_files, row_faults
+from beamtrawl.transforms.directory.verify import file_faults, promised_files
 from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.indexing.live_segments import live_index
-from beamtrawl.transforms.indexing.verify import index_faults
 from tests.support.crawls import InProcess, Silent, crawl, rows, settings
 from tests.support.disks import CallingDisk, spread
+from tests.support.index_faults import index_faults
+from tests.support.row_faults import row_faults
 from tests.support.web import Web, html
 
 SITE = {

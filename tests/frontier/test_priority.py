@@ -3,18 +3,18 @@
 import doctest
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.frontier import priority
-from beamtrawl.transforms.frontier.priority import Quota, UrlClass, allocate, classes, pick, shares_of
-from beamtrawl.transforms.settings import Priority, Settings, SettingsError, override
+from beamtrawl.transforms.frontier.priority import SHARES as WEIGHTS
+from beamtrawl.transforms.frontier.priority import Quota, UrlClass, allocate, classes, pick
+from beamtrawl.transforms.settings import Priority
 from beamtrawl.transforms.tables.schemas import FRONTIER
 from tests.support.tables import each_row
 
 HIGH, NORMAL, REVISIT, LOW, FOREIGN = UrlClass
-SCORED = Priority(high_depth=1, high_score=0.5, low_depth=6)
+SCORED = Priority(high_depth=1, high_score=0.5)
 
 # changes to a new URL of depth 2: its class by default, and with limits of depth and score
 CLASSES = {
@@ -24,8 +24,7 @@ CLASSES = {
     "a requisite": ({"kind": "requisite", "depth": 0, "priority": 0.5}, LOW, LOW),
     "near a seed": ({"depth": 1}, NORMAL, HIGH),
     "of a high score": ({"priority": 0.5}, NORMAL, HIGH),
-    "deep": ({"depth": 6}, NORMAL, LOW),
-    "deep, of a high score": ({"depth": 6, "priority": 1.0}, NORMAL, LOW),
+    "deep, of a high score": ({"depth": 6, "priority": 1.0}, NORMAL, HIGH),
     "no time so far": ({"reason": "deferred"}, NORMAL, NORMAL),
     "to be tried again": ({"reason": "retry", "depth": 0}, LOW, LOW),
     "of a failing host": ({"host": "b.test", "depth": 0}, LOW, LOW),
@@ -49,14 +48,8 @@ def test_the_class_of_a_url(changes, default, scored):
     assert classes(rows.slice(0, 0), Priority()).tolist() == []
 
 
-def test_shares_are_weights():
-    assert shares_of(Priority()) == pytest.approx([4 / 11, 4 / 11, 1 / 11, 1 / 11, 1 / 11])
-    assert sum(shares_of(Priority(high=3.0, normal=2.5, revisit=0.1, low=0.7))) == pytest.approx(1.0)
-
-
-def test_no_class_may_be_left_out():
-    with pytest.raises(SettingsError, match=r"priority\.low = 0\.0: must be more than 0"):
-        override(Settings(), {"priority.low": 0.0})
+def test_no_class_is_left_out():
+    assert len(WEIGHTS) == len(UrlClass) and all(WEIGHTS)
 
 
 SHARES = st.lists(st.floats(0.02, 1.0), min_size=5, max_size=5).map(lambda some: tuple(one / sum(some) for one in some))

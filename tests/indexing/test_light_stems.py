@@ -19,9 +19,9 @@ from beamtrawl.transforms.indexing.analysis import word_class, word_classes
 from beamtrawl.transforms.indexing.endings import ENDINGS, LEAST
 from beamtrawl.transforms.indexing.light_stems import STEMS
 from beamtrawl.transforms.indexing.segment_files import Written, embedded_footers, read_file, write_opening
-from beamtrawl.transforms.indexing.verify import folder_faults
 from beamtrawl.transforms.indexing.write_segment import DOCS, FORMS, POSTINGS, write_segment
 from tests.support.corpus import documents
+from tests.support.index_faults import folder_faults
 
 
 @pytest.mark.parametrize(

@@ -38,11 +38,5 @@ def test_one_document_of_a_content_is_left(
     assert sorted(copies.others(found, np.array(scores, float)[copies.docs]).tolist()) == others
 
 
-def test_the_same_as_one_found_are_all_of_its_content() -> None:
-    copies = find_copies([facts((A, None), (B, A)), facts((C, None), (D, C))])
-    for found, same in (([], []), ([0], [0, 1]), ([3], [2, 3]), ([1, 2], [0, 1, 2, 3])):
-        assert sorted(copies.same_as(np.isin(np.arange(4), found)).tolist()) == same
-
-
 def test_an_index_without_segments_has_no_copies() -> None:
     assert len(find_copies([]).others(np.empty(0, bool), np.empty(0))) == 0

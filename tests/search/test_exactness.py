@@ -132,7 +132,7 @@ def assert_same_answers(index, naive, pick, queries):
     total = 0
     for _ in range(queries):
         text, limit = query(pick), pick.choice((8, 8, 40))
-        (strong, weaker), found = naive.search(text, limit), index.search(text, limit=limit)
+        (strong, weaker), found = naive.search(text), index.search(text, limit=limit)
         expected = strong + weaker
         assert (found.total, found.weaker) == (len(strong), len(weaker)), text
         assert [hit.url for hit in found.hits] == [url for _, url in expected[:limit]], text

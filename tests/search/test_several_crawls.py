@@ -156,14 +156,6 @@ def test_of_a_url_in_two_crawls_the_newest_counts(
     assert [found and found.title for found in stored] == ["New", "Old", None]
 
 
-def test_a_list_is_not_filled_with_another_version_of_a_page_in_it(tmp_path: Path) -> None:
-    old, new = OLD | {"text": "the walrus"}, NEW | {"text": "the seal"}
-    other = {"url": "http://other.test/", "title": "Other", "text": "the eel"}
-    crawls = {"a": indexed(tmp_path / "a", [old, other]), "b": indexed(tmp_path / "b", [new])}
-    found = Index.open(crawls).search("the walrus crawl:*", 20)
-    assert ([hit.title for hit in found.hits], found.weaker) == (["Old", "Other"], 1)
-
-
 def test_a_block_holds_for_its_own_crawl(tmp_path: Path) -> None:
     crawls = {"a": indexed(tmp_path / "a", [OLD]), "b": indexed(tmp_path / "b", [NEW])}
     add_block(crawls["b"], Block("both.test", "2026-04-01"))

@@ -25,7 +25,9 @@ from beamtrawl.transforms.settings import (
     header,
     override,
     parse,
+    renamed,
     render,
+    restored,
     without_secrets,
 )
 from tests.support.tables import each_row
@@ -85,7 +87,7 @@ SETTINGS = st.builds(
         headers=st.lists(st.from_regex(r"X-[A-Za-z]+: [ -~]+", fullmatch=True), max_size=2),
         credentials=st.lists(st.from_regex(r"[a-z.:0-9]+ [a-z]+:[ -~]*", fullmatch=True), max_size=2),
     ),
-    priority=st.builds(Priority, high=SECONDS.filter(bool), high_depth=COUNTS, low_depth=st.none() | COUNTS),
+    priority=st.builds(Priority, high_depth=COUNTS, high_score=st.none() | SECONDS),
     documents=st.builds(Documents, kinds=st.lists(st.text(), min_size=1, max_size=2), observers=TEXTS),
     watch=st.builds(Watch, phrases=TEXTS, texts=TEXTS, images=TEXTS),
     recrawl=st.builds(Recrawl, after=st.none() | SECONDS),
@@ -105,7 +107,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "robot": 5,
         "scope": 12,  # depth is shown in a comment alone
         "limits": 9,
-        "priority": 8,
+        "priority": 3,
         "politeness": 8,  # shared_delay as well
         "fetch": 18,
         "documents": 5,
@@ -335,3 +337,12 @@ def test_secrets_can_be_left_out():
     shown = without_secrets(Settings(fetch=fetch))
     assert "secret" not in render(shown)
     assert shown.fetch == Fetch(connections=3)
+
+
+def test_what_an_earlier_version_had_has_no_effect_and_is_told_in_a_line() -> None:
+    text = "[alarms]\ndisk_share = 0.1\n[priority]\nlow = 2.0\nhigh_depth = 1\n"
+    assert parse(text) == restored({"alarms.disk_share": 0.1, "priority.low": 2.0, "priority.high_depth": 1})
+    assert parse(text).priority == Priority(high_depth=1)
+    assert renamed(text) == ["crawl.toml: without effect, since these values are fixed: alarms, priority.low"]
+    with pytest.raises(SettingsError, match=r"priority\.low: unknown setting"):
+        override(Settings(), {"priority.low": 2.0})

@@ -1,36 +1,23 @@
-"""Row types name the columns of their table's schema."""
+"""The schema of a table has the columns of the type of its rows."""
+
+from typing import TypedDict
 
 import pyarrow as pa
-import pytest
 
-from beamtrawl.transforms.batches.batch_schemas import CANDIDATES, CandidateRow
-from beamtrawl.transforms.tables.schemas import (
-    ALERTS,
-    DOCUMENTS,
-    HOSTS,
-    ROBOTS,
-    TOMBSTONES,
-    VISITS,
-    AlertRow,
-    DocumentRow,
-    HostRow,
-    RobotsRow,
-    TombstoneRow,
-    VisitRow,
-)
-
-# (row type, Arrow schema)
-ROWS = [
-    (VisitRow, VISITS),
-    (RobotsRow, ROBOTS),
-    (HostRow, HOSTS),
-    (DocumentRow, DOCUMENTS),
-    (AlertRow, ALERTS),
-    (CandidateRow, CANDIDATES),
-    (TombstoneRow, TOMBSTONES),
-]
+from beamtrawl.transforms.tables.schemas.columns import KEY, TIME, Facts, Int32, Key, Text, Texts, Time, schema_of
 
 
-@pytest.mark.parametrize(("row", "schema"), ROWS, ids=lambda value: getattr(value, "__name__", ""))
-def test_a_row_type_has_the_columns_of_its_schema(row: type, schema: pa.Schema) -> None:
-    assert list(row.__annotations__) == schema.names
+class _Row(TypedDict, total=False):
+    key: Key
+    at: Time | None
+    texts: Texts | None
+    number: Int32
+    text: Text | None
+    facts: Facts
+
+
+def test_a_column_has_the_arrow_type_of_its_annotation_in_order() -> None:
+    facts = pa.map_(pa.string(), pa.string())
+    types = [KEY, TIME, pa.list_(pa.string()), pa.int32(), pa.string(), facts]
+    columns = zip(("key", "at", "texts", "number", "text", "facts"), types, strict=True)
+    assert schema_of(_Row) == pa.schema(list(columns))

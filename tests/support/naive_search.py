@@ -4,7 +4,6 @@ import functools
 import math
 from datetime import timedelta
 
-from beamtrawl.search.answers.searcher import UNFILLED
 from beamtrawl.search.query.conditions import AllOf, AnyOf, Filter, Not, Phrase, Word
 from beamtrawl.search.query.lexemes import day
 from beamtrawl.search.query.parse import parse
@@ -174,25 +173,15 @@ class Naive:
     def sum_of_idf(self, words, query):
         return sum(self.idf(word) * min(1, query.weight(word)) for word in words)
 
-    def search(self, text, limit=8):
-        """(score, URL) of all documents that match, best first; the same of the weaker matches of a page of `limit`."""
-        query, is_text = self.parse(text), False
+    def search(self, text):
+        """(score, URL) of all documents that match, best first; the same of the weaker matches."""
+        query = self.parse(text)
         found = self.ask(query, query.condition)
         if query.excludes and not found and not self.ask(query, query.wider):
             plain = self.parse(text, is_text=True)
             if found := self.ask(plain, plain.condition):
-                query, is_text = plain, True
-        known = self.ask(query, query.condition if found else query.wider)
-        weaker = [pair for pair in known if pair not in found]
-        if limit > UNFILLED and 0 < len(known) <= limit:
-            filling = self.parse(text, is_text=is_text, keeps_common=True)
-            common = [word for word in filling.words if word not in query.words]
-            query = query._replace(words=(*query.words, *common), weights=filling.weights)
-            urls = {url for _, url in known}
-            weaker += [
-                pair for pair in self.ask(query, filling.condition if found else filling.wider) if pair[1] not in urls
-            ]
-        return found, weaker
+                query = plain
+        return found, [] if found else self.ask(query, query.wider)
 
     def ask(self, query, condition):
         of_all = self.sum_of_idf({word for name in query.names for word in words_of(name)}, query)

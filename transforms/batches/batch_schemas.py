@@ -1,11 +1,11 @@
 """Schemas of the batches passed between the steps of a pipeline; they are not stored in the crawl directory."""
 
-from datetime import datetime
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import pyarrow as pa
 
-from ..tables.schemas import DOCUMENTS, KEY, LINKS, NEAR, SITEMAP, TIME, VISITS
+from ..tables.schemas import DOCUMENTS, KEY, LINKS, NEAR, SITEMAP, VISITS
+from ..tables.schemas.columns import Binary, Bool, Float64, Int32, Int64, Key, Sitemap, Text, Time, schema_of
 
 NOT_FOLLOWED = "not_followed"  # a link of a kind that is not followed: an image, a style sheet, …
 
@@ -72,81 +72,48 @@ CONTENTS = pa.schema(
 )
 
 
-CANDIDATES = pa.schema(
-    [
-        ("url_key", KEY),
-        ("url", pa.string()),
-        ("host", pa.string()),
-        ("depth", pa.int32()),
-        ("redirects", pa.int32()),
-        ("score", pa.float64()),
-        ("referrer", pa.string()),
-        ("kind", pa.string()),
-        ("sitemap", SITEMAP),
-        ("sitemap_lastmod", TIME),
-        ("links_without_news", pa.bool_()),  # only pages without news link to it
-        ("foreign", pa.bool_()),  # only other sites link to it
-    ]
-)
-
-
 class CandidateRow(TypedDict, total=False):
     """A row of CANDIDATES."""
 
-    url_key: bytes
-    url: str
-    host: str
-    depth: int
-    redirects: int
-    score: float
-    referrer: str
-    kind: str | None
-    sitemap: dict[str, Any] | None
-    sitemap_lastmod: datetime | None
-    links_without_news: bool | None
-    foreign: bool | None
+    url_key: Key
+    url: Text
+    host: Text
+    depth: Int32
+    redirects: Int32
+    score: Float64
+    referrer: Text
+    kind: Text | None
+    sitemap: Sitemap | None
+    sitemap_lastmod: Time | None
+    links_without_news: Bool | None  # only pages without news link to it
+    foreign: Bool | None  # only other sites link to it
 
 
-YIELDS = pa.schema(
-    [
-        ("url_key", KEY),
-        ("url", pa.string()),
-        ("host", pa.string()),
-        ("depth", pa.int32()),
-        ("priority", pa.float64()),
-        ("links_without_news", pa.bool_()),
-        ("foreign", pa.bool_()),
-        ("referrer", pa.string()),
-        ("redirects", pa.int32()),  # in a row that led to the URL
-        ("outcome", pa.string()),
-        ("title_words", pa.binary()),  # hashes of words that may be news; null: no page
-        ("words", pa.binary()),  # the same for title and text
-        ("own_words", pa.binary()),  # those of them that are in the page's URL, or in its links below its folder
-        ("frame", pa.int64()),  # equal for pages that are alike but for words of the text and of the page's URL
-        ("kind", pa.string()),  # probe: a path that cannot exist; null: a page
-    ]
-)
-"""The input of trap detection for a URL that was requested for the first time."""
+CANDIDATES = schema_of(CandidateRow)
 
 
 class YieldRow(TypedDict):
     """A row of YIELDS."""
 
-    url_key: bytes
-    url: str
-    host: str
-    depth: int
-    priority: float
-    links_without_news: bool | None
-    foreign: bool | None
-    referrer: str | None
-    redirects: int
-    outcome: str
-    title_words: bytes | None
-    words: bytes | None
-    own_words: bytes | None
-    frame: int | None
-    kind: str | None
+    url_key: Key
+    url: Text
+    host: Text
+    depth: Int32
+    priority: Float64
+    links_without_news: Bool | None
+    foreign: Bool | None
+    referrer: Text | None
+    redirects: Int32  # in a row that led to the URL
+    outcome: Text
+    title_words: Binary | None  # hashes of words that may be news; null: no page
+    words: Binary | None  # the same for title and text
+    own_words: Binary | None  # those of them that are in the page's URL, or in its links below its folder
+    frame: Int64 | None  # equal for pages that are alike but for words of the text and of the page's URL
+    kind: Text | None  # probe: a path that cannot exist; null: a page
+
+
+YIELDS = schema_of(YieldRow)
+"""The input of trap detection for a URL that was requested for the first time."""
 
 
 Rejection = tuple[tuple[str, str], tuple[int, list[str]]]

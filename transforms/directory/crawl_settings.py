@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..settings import Settings, override, parse
-from ..settings.toml_file import REMOVED
+from ..settings import Settings, parse, restored
 from .crawl_dir import CrawlDir, Manifest
 
 SETTINGS_FILE = "crawl.toml"
@@ -23,7 +22,7 @@ def stored_settings(directory: CrawlDir) -> Settings:
     """
     if directory.exists(SETTINGS_FILE):
         return parse(directory.read_text(SETTINGS_FILE))
-    return override(Settings(), last_settings(directory.manifests()) or {})
+    return restored(last_settings(directory.manifests()) or {})
 
 
 def last_settings(manifests: Sequence[Manifest]) -> dict[str, Any] | None:
@@ -33,5 +32,4 @@ def last_settings(manifests: Sequence[Manifest]) -> dict[str, Any] | None:
     """
     of_rounds = (m.settings for m in manifests if m.step == "fetch" and m.settings is not None)
     found = [settings for settings in of_rounds if "priority.random" not in settings]
-    removed = tuple(f"{table}." for table in REMOVED)
-    return {key: value for key, value in found[-1].items() if not key.startswith(removed)} if found else None
+    return found[-1] if found else None

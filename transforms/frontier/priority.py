@@ -29,6 +29,10 @@ class UrlClass(enum.IntEnum):
     FOREIGN = 4
 
 
+SHARES = (4.0, 4.0, 1.0, 1.0, 1.0)
+"""The weights of the classes."""
+
+
 class Quota(NamedTuple):
     """How the rooms of a round are shared: the weights of the classes, and the number of the round."""
 
@@ -40,25 +44,17 @@ EQUAL = Quota()
 """Equal shares, as in round 0."""
 
 
-def shares_of(settings: Priority) -> tuple[float, ...]:
-    """The shares of the classes, in their order; they sum to 1."""
-    weights = [getattr(settings, name.name.lower()) for name in UrlClass]
-    return tuple(weight / sum(weights) for weight in weights)
-
-
 def classes(rows: pa.Table, settings: Priority, failing: AbstractSet[str] = frozenset()) -> NDArray[np.int8]:
     """The class of each row of the frontier (columns host, depth, priority, reason, kind, foreign).
 
     Pages to be revisited are a class of their own, and so are URLs that only other sites link. Seeds, sitemaps, and
-    URLs of little depth or with a high score are of the highest class; requisites of pages, URLs that failed, those of
-    great depth, and those of hosts in backoff (`failing`) of the lowest.
+    URLs of little depth or with a high score are of the highest class; requisites of pages, URLs that failed, and those
+    of hosts in backoff (`failing`) of the lowest.
     """
     is_high = pc.or_(pc.less_equal(rows["depth"], settings.high_depth), pc.is_valid(rows["kind"]))
     if settings.high_score is not None:
         is_high = pc.or_(is_high, pc.greater_equal(rows["priority"], settings.high_score))
     is_low = pc.or_(pc.equal(rows["reason"], "retry"), pc.fill_null(pc.equal(rows["kind"], REQUISITE), False))
-    if settings.low_depth is not None:
-        is_low = pc.or_(is_low, pc.greater_equal(rows["depth"], settings.low_depth))
     if failing:
         is_low = pc.or_(is_low, pc.is_in(rows["host"], pa.array(sorted(failing), pa.string())))
     is_revisit = pc.equal(rows["reason"], "recrawl")

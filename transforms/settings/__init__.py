@@ -27,6 +27,7 @@ from .toml_file import (
     parse,
     renamed,
     render,
+    restored,
     settings_digest,
     without_secrets,
 )
@@ -64,6 +65,7 @@ __all__ = [
     "pin",
     "renamed",
     "render",
+    "restored",
     "settings_digest",
     "without_secrets",
 ]

@@ -71,20 +71,10 @@ class Limits:
 
 @dataclasses.dataclass(frozen=True)
 class Priority:
-    """Classes of waiting URLs and their shares of a round that has no room for all. No class is ever left out."""
+    """Which waiting URLs come first. Each class of URLs has a share of a round: docs/selection.md."""
 
-    high: float = setting(4.0, "Share of seeds, sitemaps, and URLs within high_depth or high_score.", positive=True)
-    normal: float = setting(
-        4.0, "Share of all other URLs. Shares are weights: 4 of 4 + 4 + 1 + 1 + 1 is 36 %.", positive=True
-    )
-    revisit: float = setting(1.0, "Share of pages that are visited again.", positive=True)
-    low: float = setting(
-        1.0, "Share of retries, requisites, URLs from low_depth on, and of hosts that fail.", positive=True
-    )
-    foreign: float = setting(1.0, "Share of URLs to which only other sites link.", positive=True)
     high_depth: int = setting(0, "Maximum depth of a URL of the high class.")
     high_score: float | None = setting(None, "Link score from which on a URL is of the high class. Unset: none is.")
-    low_depth: int | None = setting(None, "Depth from which on a URL is of the low class. Unset: none is.")
     random: bool = setting(False, "Visit waiting URLs in random order; crawl --sample does so for one round.")
     scorers: list[str] = setting([], "Scorers of installed packages; each multiplies the score that a link passes on.")
 

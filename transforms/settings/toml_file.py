@@ -18,22 +18,24 @@ from .validate import SettingsError, problem
 RENAMED = {"limits.max_pages_per_host": "limits.max_pages_per_host_per_round"}
 """The keys of earlier versions, which are read as before, each with its key of now."""
 
-REMOVED = {"alarms": "the thresholds of alarms are fixed"}
-"""The tables of earlier versions, which are ignored, each with the reason."""
+GONE = {"alarms", *(f"priority.{name}" for name in ("high", "normal", "revisit", "low", "foreign", "low_depth"))}
+"""The tables and keys of earlier versions whose values are fixed now."""
 
 _NEAR = {"limits.max_pages_per_host": "; limits.max_pages_per_host_total bounds the whole crawl (--max-pages-per-host)"}
 
 
 def renamed(text: str) -> list[str]:
-    """One line for each key of an earlier version in the text of a `crawl.toml`; none if it cannot be parsed."""
+    """A line for what the text of a `crawl.toml` has of an earlier version; none if it cannot be parsed."""
     try:
         tables = tomllib.loads(text)
     except (ValueError, RecursionError):
         return []
     parts = {key: key.partition(".")[::2] for key in RENAMED}
     old = [key for key, (table, name) in parts.items() if name in dict(tables.get(table) or {})]
-    hints = [f"crawl.toml: {key} is called {RENAMED[key]} now, and read as such{_NEAR.get(key, '')}" for key in old]
-    return hints + [f"crawl.toml: [{table}] is ignored: {why}" for table, why in REMOVED.items() if table in tables]
+    lines = [f"crawl.toml: {key} is called {RENAMED[key]} now, and read as such{_NEAR.get(key, '')}" for key in old]
+    keys = {f"{table}.{key}" for table, values in tables.items() if isinstance(values, dict) for key in values}
+    gone = ", ".join(sorted(GONE & (keys | tables.keys())))
+    return [*lines, f"crawl.toml: without effect, since these values are fixed: {gone}"] if gone else lines
 
 
 def parse(text: str, name: str = "crawl.toml") -> Settings:
@@ -44,7 +46,7 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
         raise SettingsError(f"{name}: {error}") from error
     parts: dict[str, Any] = {}
     for table, values in tables.items():
-        if table in REMOVED:
+        if table in GONE:
             continue
         if table in RULES and not isinstance(values, dict):
             for number, key, fault in faults(RULES[table], values):
@@ -58,6 +60,7 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
             raise SettingsError(f"{name}, line {_line(text, '', table)}: unknown table or key {table}; known: {known}")
         fields = {f.name: f for f in dataclasses.fields(part.type)}  # type: ignore[arg-type]
         given = {RENAMED.get(f"{table}.{key}", f".{key}").partition(".")[2]: value for key, value in values.items()}
+        given = {key: value for key, value in given.items() if f"{table}.{key}" not in GONE}
         for key, value in given.items():
             where = f"{name}, line {_line(text, table, key)}: {table}.{key}"
             if key not in fields:
@@ -96,6 +99,12 @@ def override(settings: Settings, changes: Mapping[str, Any]) -> Settings:
             settings, **{part: dataclasses.replace(getattr(settings, part), **{name: value})}
         )
     return settings
+
+
+def restored(values: Mapping[str, Any]) -> Settings:
+    """The settings whose `changed_values` these are, perhaps of an earlier version."""
+    gone = [key for key in values if key in GONE or key.partition(".")[0] in GONE]
+    return override(Settings(), {key: value for key, value in values.items() if key not in gone})
 
 
 def assignment(text: str) -> tuple[str, Any]:
@@ -162,7 +171,7 @@ def settings_digest(settings: Settings) -> str:
 
 
 def changed_values(settings: Settings) -> dict[str, Any]:
-    """The values that differ from the defaults, by dotted key, without secrets; `override` sets them again.
+    """The values that differ from the defaults, by dotted key, without secrets; `restored` sets them again.
 
     >>> changed_values(override(Settings(), {"politeness.delay": 5.0}))
     {'politeness.delay': 5.0}

@@ -1,4 +1,4 @@
-"""Commands that look into something: a URL, a robots.txt, a page, the index or all of a crawl."""
+"""Commands that look into something: a URL, a robots.txt, a page, or the files of a crawl."""
 
 import argparse
 import dataclasses
@@ -10,10 +10,7 @@ from ....transforms import urls
 from ....transforms.aliases.learned_rules import known_rules
 from ....transforms.directory.crawl_dir import CrawlDir, paths_of
 from ....transforms.directory.crawl_settings import stored_settings
-from ....transforms.directory.verify import file_faults, promised_files, row_faults
-from ....transforms.indexing.live_segments import live_index
-from ....transforms.indexing.read_segment import count_documents
-from ....transforms.indexing.verify import index_faults
+from ....transforms.directory.verify import file_faults, promised_files
 from ....transforms.parsing.crawl_scope import CrawlScope
 from ....transforms.plugins import PluginError
 from ....transforms.settings import Scope, SettingsError, parse
@@ -39,9 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     scope.add_argument("--settings", metavar="FILE", help="the same for settings without a crawl, on any host")
     url.add_argument("--json", action="store_true", help="print JSON")
     url.set_defaults(check=check_url)
-    index = kinds.add_parser("index", help="whether the index of a crawl holds together", allow_abbrev=False)
-    index.add_argument("dir", metavar="DIR")
-    index.set_defaults(check=check_index)
     check_robots.add_arguments(kinds.add_parser("robots", help="how a robots.txt is understood", allow_abbrev=False))
     check_links.add_arguments(
         kinds.add_parser("links", help="what is broken on a site: links, titles, sitemaps", allow_abbrev=False)
@@ -91,32 +85,12 @@ def check_url(arguments: argparse.Namespace) -> None:
     print(json.dumps(found, indent=2, ensure_ascii=False) if arguments.json else _render(found))
 
 
-def check_index(arguments: argparse.Namespace) -> int:
-    """Tell each fault of the index, in a line with its file; 1 if there are any."""
-    crawl = CrawlDir(arguments.dir)
-    index = live_index(crawl.require_manifests())
-    faults = 0
-    for fault in index_faults(crawl.root, index):
-        faults += 1
-        print(fault)
-    if faults:
-        return 1
-    documents = sum(count_documents(crawl.root, segment.folder) for segment in index.segments)
-    print(f"{counted(len(index.segments), 'segment')}, {counted(documents, 'document')}: no fault")
-    return 0
-
-
 def check_crawl(arguments: argparse.Namespace) -> int:
-    """Tell the first file that does not hold what its manifest promises, and the number of others; 1 if there are any.
-
-    Rows and the index are verified only if all files are whole.
-    """
+    """Tell the first file that is not as its manifest promises, and the number of others; 1 if there are any."""
     crawl = CrawlDir(arguments.dir)
     manifests = crawl.require_manifests()
     files = promised_files(manifests)
     faults = [*crawl.missing_manifests(), *map(str, file_faults(crawl, files))]
-    if not faults:
-        faults = [*map(str, row_faults(crawl, manifests)), *index_faults(crawl.root, live_index(manifests))]
     if faults:
         path = faults[0].partition(": ")[0].partition(" ")[0]
         print(f"{faults[0].partition('; ')[0]}; {mending(crawl.root, path)}")

@@ -41,9 +41,7 @@ def index(source: Source) -> Section:
     figures.insert(0, Figure("pages that may be found", indexed))
     if kept_out := source.status.unindexed.get(INDEX_SCOPE):
         figures.insert(1, Figure("of all pages, kept out by the settings ([index])", kept_out))
-    note = (
-        "Pages that are gone since, blocked or excluded by spam score are among them; check index counts what is there."
-    )
+    note = "Pages that are gone since, blocked or excluded by spam score are among them."
     return Section("index", "Index", [Figures(figures), note])
 
 

@@ -49,7 +49,7 @@ class Hit:
     crawl: str | None = None  # its name, if several crawls are searched
     section_url: str | None = None  # `url` with the id of the section of the snippet; None: the snippet is of the top
     path: tuple[str, ...] = ()  # the headings above the snippet, outermost first
-    is_weaker: bool = False  # beyond the `total`: it matches much worse, or lacks a phrase or all but common words
+    is_weaker: bool = False  # beyond the `total`: it lacks a phrase
 
 
 @dataclasses.dataclass(frozen=True)

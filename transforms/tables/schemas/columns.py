@@ -1,4 +1,7 @@
-"""Columns shared by several tables."""
+"""The types of columns: what a row has in Python, with the Arrow type of the table."""
+
+from datetime import datetime
+from typing import Annotated, Any, get_args
 
 import pyarrow as pa
 
@@ -24,3 +27,33 @@ SITEMAP = pa.struct(
     ]
 )
 """Properties of a sitemap besides its URL."""
+
+_HEADER = pa.struct([("name", pa.string()), ("value", pa.string())])
+
+Key = Annotated[bytes, KEY]
+Time = Annotated[datetime, TIME]
+Text = Annotated[str, pa.string()]
+Texts = Annotated[list[str], pa.list_(pa.string())]
+Bool = Annotated[bool, pa.bool_()]
+Int32 = Annotated[int, pa.int32()]
+Int32s = Annotated[list[int], pa.list_(pa.int32())]
+Int64 = Annotated[int, pa.int64()]
+Int64s = Annotated[list[int], pa.list_(pa.int64())]
+Float32 = Annotated[float, pa.float32()]
+Float64 = Annotated[float, pa.float64()]
+Binary = Annotated[bytes, pa.binary()]
+LargeBinary = Annotated[bytes, pa.large_binary()]
+Facts = Annotated[list[tuple[str, str]], pa.map_(pa.string(), pa.string())]
+Headers = Annotated[list[dict[str, str]], pa.list_(_HEADER)]
+Sections = Annotated[list[dict[str, int | str]], pa.list_(SECTION)]
+Sitemap = Annotated[dict[str, Any], SITEMAP]
+
+
+def schema_of(row: type) -> pa.Schema:
+    """The schema of a TypedDict of these types, each of which may be `| None`: all columns may be null."""
+    return pa.schema([(name, _arrow(column)) for name, column in row.__annotations__.items()])
+
+
+def _arrow(column: Any) -> pa.DataType:
+    described = [kind for kind in (column, *get_args(column)) if hasattr(kind, "__metadata__")]
+    return described[0].__metadata__[0]

@@ -1,60 +1,62 @@
 """The tables of documents, their links and their alerts."""
 
-from datetime import datetime
 from typing import TypedDict
 
 import pyarrow as pa
 
-from .columns import KEY, SECTION, TIME
+from .columns import KEY, Bool, Facts, Float32, Int32, Int32s, Int64, Key, Sections, Text, Texts, Time, schema_of
 
-DOCUMENTS = pa.schema(
-    [
-        ("url_key", KEY),
-        ("url", pa.string()),
-        ("host", pa.string()),
-        ("domain", pa.string()),
-        ("round", pa.int32()),
-        ("fetched_at", TIME),
-        ("media_type", pa.string()),
-        ("charset", pa.string()),
-        ("language", pa.string()),
-        ("title", pa.string()),
-        ("description", pa.string()),
-        ("keywords", pa.string()),
-        ("headings", pa.list_(pa.string())),
-        ("text", pa.string()),
-        ("published_at", TIME),
-        ("digest", KEY),
-        ("near_key", pa.int64()),  # of its cluster; null: text too short, or an exact duplicate
-        ("duplicate_of", KEY),
-        ("canonical_url", pa.string()),
-        ("canonical_ignored", pa.string()),  # reason why it is ignored
-        ("noindex", pa.bool_()),
-        ("nofollow", pa.bool_()),
-        ("noarchive", pa.bool_()),
-        ("outlinks", pa.int32()),
-        ("spam_score", pa.float32()),
-        ("facts", pa.map_(pa.string(), pa.string())),
-        ("depth", pa.int32()),
-        ("near_duplicate_of", KEY),  # the document that represents both in the index
-        ("quality_reasons", pa.list_(pa.string())),
-        ("truncated", pa.string()),  # the limit that truncated the content; null: complete
-        ("max_snippet", pa.int32()),  # maximum characters of a snippet; 0: no snippet; null: no limit
-        ("unavailable_after", TIME),  # excluded from results from this time on
-        ("same_content_as", KEY),  # the first document of another site with this content; neither is excluded
-        ("nosnippet", pa.list_(pa.int32())),  # start, end, start, end, … of the parts of `text` excluded from snippets
-        ("content_usage", pa.string()),  # AI preferences, as "train-ai=n, search=y"
-        ("tdm_reservation", pa.bool_()),
-        ("tdm_policy", pa.string()),
-        ("noai", pa.bool_()),
-        ("noimageai", pa.bool_()),
-        ("ai_training", pa.bool_()),  # whether it may train models; false: reserved; null: nothing stated
-        ("content_signals", pa.string()),  # as "search=yes, ai-train=no"
-        ("ai_input", pa.bool_()),  # whether it may be the input of models; as `ai_training`
-        ("search", pa.bool_()),  # whether searches may find it; as `ai_training`
-        ("sections", pa.list_(SECTION)),  # of `text`, in order
-    ]
-)
+
+class DocumentRow(TypedDict, total=False):
+    """A row of table documents."""
+
+    url_key: Key
+    url: Text
+    host: Text
+    domain: Text
+    round: Int32
+    fetched_at: Time
+    media_type: Text
+    charset: Text | None
+    language: Text | None
+    title: Text | None
+    description: Text | None
+    keywords: Text | None
+    headings: Texts | None
+    text: Text | None
+    published_at: Time | None
+    digest: Key
+    near_key: Int64 | None  # of its cluster; null: text too short, or an exact duplicate
+    duplicate_of: Key | None
+    canonical_url: Text | None
+    canonical_ignored: Text | None  # reason why it is ignored
+    noindex: Bool
+    nofollow: Bool
+    noarchive: Bool
+    outlinks: Int32
+    spam_score: Float32 | None
+    facts: Facts | None
+    depth: Int32
+    near_duplicate_of: Key | None  # the document that represents both in the index
+    quality_reasons: Texts | None
+    truncated: Text | None  # the limit that truncated the content; null: complete
+    max_snippet: Int32 | None  # maximum characters of a snippet; 0: no snippet; null: no limit
+    unavailable_after: Time | None  # excluded from results from this time on
+    same_content_as: Key | None  # the first document of another site with this content; neither is excluded
+    nosnippet: Int32s | None  # start, end, start, end, … of the parts of `text` excluded from snippets
+    content_usage: Text | None  # AI preferences, as "train-ai=n, search=y"
+    tdm_reservation: Bool | None
+    tdm_policy: Text | None
+    noai: Bool
+    noimageai: Bool
+    ai_training: Bool | None  # whether it may train models; false: reserved; null: nothing stated
+    content_signals: Text | None  # as "search=yes, ai-train=no"
+    ai_input: Bool | None  # whether it may be the input of models; as `ai_training`
+    search: Bool | None  # whether searches may find it; as `ai_training`
+    sections: Sections | None  # of `text`, in order
+
+
+DOCUMENTS = schema_of(DocumentRow)
 
 FRAGMENTS = pa.list_(pa.struct([("id", pa.string()), ("anchor", pa.string())]))
 
@@ -73,79 +75,19 @@ LINKS = pa.schema(
     ]
 )
 
-ALERTS = pa.schema(
-    [
-        ("url_key", KEY),
-        ("url", pa.string()),
-        ("host", pa.string()),
-        ("round", pa.int32()),
-        ("fetched_at", TIME),
-        ("observer", pa.string()),
-        ("kind", pa.string()),
-        ("matched", pa.string()),
-        ("detail", pa.string()),
-    ]
-)
-
-
-class DocumentRow(TypedDict, total=False):
-    """A row of table documents."""
-
-    url_key: bytes
-    url: str
-    host: str
-    domain: str
-    round: int
-    fetched_at: datetime
-    media_type: str
-    charset: str | None
-    language: str | None
-    title: str | None
-    description: str | None
-    keywords: str | None
-    headings: list[str] | None
-    text: str | None
-    published_at: datetime | None
-    digest: bytes
-    near_key: int | None
-    duplicate_of: bytes | None
-    canonical_url: str | None
-    canonical_ignored: str | None
-    noindex: bool
-    nofollow: bool
-    noarchive: bool
-    outlinks: int
-    spam_score: float | None
-    facts: list[tuple[str, str]] | None
-    depth: int
-    near_duplicate_of: bytes | None
-    quality_reasons: list[str] | None
-    truncated: str | None
-    max_snippet: int | None
-    unavailable_after: datetime | None
-    same_content_as: bytes | None
-    nosnippet: list[int] | None
-    content_usage: str | None
-    tdm_reservation: bool | None
-    tdm_policy: str | None
-    noai: bool
-    noimageai: bool
-    ai_training: bool | None
-    content_signals: str | None
-    ai_input: bool | None
-    search: bool | None
-    sections: list[dict[str, int | str]] | None
-
 
 class AlertRow(TypedDict, total=False):
     """A row of table alerts."""
 
-    url_key: bytes
-    url: str
-    host: str
-    round: int
-    fetched_at: datetime
-    observer: str
-    kind: str
-    matched: str
-    detail: str
+    url_key: Key
+    url: Text
+    host: Text
+    round: Int32
+    fetched_at: Time
+    observer: Text
+    kind: Text
+    matched: Text
+    detail: Text
+
+
+ALERTS = schema_of(AlertRow)

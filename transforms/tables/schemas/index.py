@@ -4,23 +4,18 @@ from typing import TypedDict
 
 import pyarrow as pa
 
-from .columns import KEY
-
-TOMBSTONES = pa.schema(
-    [
-        ("url_key", KEY),
-        ("round", pa.int32()),  # the page is excluded from segments of earlier rounds
-        ("reason", pa.string()),  # `tombstones.REPLACED`, or why the newest version is not indexed
-    ]
-)
+from .columns import KEY, Int32, Key, Text, schema_of
 
 
 class TombstoneRow(TypedDict):
     """A row of TOMBSTONES."""
 
-    url_key: bytes
-    round: int
-    reason: str
+    url_key: Key
+    round: Int32  # the page is excluded from segments of earlier rounds
+    reason: Text  # `tombstones.REPLACED`, or why the newest version is not indexed
+
+
+TOMBSTONES = schema_of(TombstoneRow)
 
 
 RANKS = pa.schema(

@@ -1,4 +1,4 @@
-"""`beamtrawl check index`: every damage is told, and nothing else."""
+"""`tests.support.index_faults` tells every damage of an index, and nothing else."""
 
 import random
 import shutil
@@ -8,12 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.indexing.live_segments import live_index
 from beamtrawl.transforms.indexing.segment_files import read_file
-from beamtrawl.transforms.indexing.verify import folder_faults
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS
-from tests.support.command_line import beamtrawl, failure
+from tests.support.command_line import failure
 from tests.support.corpus import commit
+from tests.support.index_faults import folder_faults, index_faults
 
 ROWS = [
     {"url": "http://a.test/1", "title": "The fish", "text": "one fish two fishes", "headings": ["Fish"]},
@@ -47,26 +48,17 @@ def crawl(built: Path, tmp_path: Path) -> CrawlDir:
 
 
 def faults(crawl: CrawlDir) -> list[str]:
-    ran = beamtrawl("check", "index", crawl.root)
-    assert (ran.code, ran.err) == (1, "")
-    return ran.out.splitlines()
+    return list(index_faults(crawl.root, live_index(crawl.manifests())))
 
 
 def test_a_sound_index_has_no_fault(built):
-    ran = beamtrawl("check", "index", built)
-    assert (ran.code, ran.out, ran.err) == (0, "3 segments, 5 documents: no fault\n", "")
+    assert faults(CrawlDir(str(built))) == []
 
 
 def test_identifiers_are_no_fault(tmp_path):
     rows = [{"url": f"http://a.test/{n}", "title": "a_b c_d", "text": "foo_bar é—x_y __foo__" * n} for n in range(4)]
     commit(CrawlDir(str(tmp_path)), 1, [row | {"anchors": ["foo_bar"]} for row in rows])
-    assert beamtrawl("check", "index", tmp_path).code == 0
-
-
-def test_an_index_without_segments_has_none_either(tmp_path):
-    CrawlDir(str(tmp_path)).commit(Manifest("seeds", 0, "", (), {}, (), "", ""))
-    assert beamtrawl("check", "index", tmp_path).out == "0 segments, 0 documents: no fault\n"
-    assert failure("check", "index", tmp_path / "none")[1].startswith(f"{tmp_path}/none holds no crawl; start one with")
+    assert faults(CrawlDir(str(tmp_path))) == []
 
 
 def change(crawl: CrawlDir, folder: str, name: str, alter) -> None:

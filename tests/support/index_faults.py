@@ -10,18 +10,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..directory.crawl_dir import CrawlDirError
-from ..tables.list_offsets import offsets
-from ..tables.schemas import KEY
-from .analysis import is_further
-from .invert import PHRASE_FIELDS, Ints, Inverted, Longs
-from .live_segments import LiveIndex, LiveSegment
-from .packing import max_frequency, undo_gaps
-from .read_segment import decode, lists, read_footer, read_parts, whole_terms
-from .segment_files import embedded_footers, read_file
-from .term_forms import Forms, forms_of, stemmed_in, terms_by_language
-from .tombstones import alive, read_tombstones
-from .write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, in_order
+from beamtrawl.transforms.directory.crawl_dir import CrawlDirError
+from beamtrawl.transforms.indexing.analysis import is_further
+from beamtrawl.transforms.indexing.invert import PHRASE_FIELDS, Ints, Inverted, Longs
+from beamtrawl.transforms.indexing.live_segments import LiveIndex, LiveSegment
+from beamtrawl.transforms.indexing.packing import max_frequency, undo_gaps
+from beamtrawl.transforms.indexing.read_segment import decode, lists, read_footer, read_parts, whole_terms
+from beamtrawl.transforms.indexing.segment_files import embedded_footers, read_file
+from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, stemmed_in, terms_by_language
+from beamtrawl.transforms.indexing.tombstones import alive, read_tombstones
+from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, in_order
+from beamtrawl.transforms.tables.list_offsets import offsets
+from beamtrawl.transforms.tables.schemas import KEY
 
 
 def index_faults(root: str, index: LiveIndex) -> Iterator[str]:
