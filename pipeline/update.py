@@ -31,6 +31,7 @@ from ..transforms.batches.writers import ReportFiles, WriteRows
 from ..transforms.documents.external import AdmitExternal
 from ..transforms.documents.finish_pages import Finished, FinishFn, FinishPages
 from ..transforms.documents.found_links import permitted
+from ..transforms.documents.mark_pages import MarkFn
 from ..transforms.documents.parse_visits import Parsed, ParseFn, ParseVisits, Taken
 from ..transforms.documents.rejections import WriteRejections
 from ..transforms.duplicates.exact import JudgeContents, Judged
@@ -188,7 +189,7 @@ def _finish_pages(step: UpdateStep, parsed: Parsed, judged: Judged, near: Decide
         "copies": judged.copies,
         "near": near.by_shard,
     }
-    return found | "FinishPages" >> FinishPages(finish, parsed.dead)
+    return found | "FinishPages" >> FinishPages(MarkFn(step.parts.workers), finish, parsed.dead)
 
 
 def _collect_urls(step: UpdateStep, label: str, urls: beam.PCollection) -> beam.PCollection:

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from beamtrawl.transforms.batches.batch_schemas import NOT_FOLLOWED, PAGES
 from beamtrawl.transforms.documents.finish_pages import (
-    FinishFn,
     candidates_of,
     flatten_links,
     index_shard,
     removals_of_pages,
 )
+from beamtrawl.transforms.documents.mark_pages import MarkFn
 from beamtrawl.transforms.documents.rejections import add_rejections, rejections_of
 from beamtrawl.transforms.frontier.link_targets import merge_candidates
 from beamtrawl.transforms.tables.schemas import DOCUMENTS
@@ -184,11 +184,10 @@ def test_rejections_are_counted_by_reason_and_host_with_samples():
     }
 
 
-def test_a_shard_without_pages_writes_nothing(tmp_path):
+def test_a_shard_without_pages_has_no_part():
     """Such as one of a host whose URLs all failed in a round: its shard has yields alone."""
     sides = dict.fromkeys(("pages", "stale", "duplicates", "copies", "near"), ())
-    assert list(FinishFn(str(tmp_path), 1, korean_morphemes=False, partitions=4).process((0, sides), [])) == []
-    assert list(tmp_path.rglob("*.parquet")) == []
+    assert list(MarkFn().process((0, sides), [])) == []
 
 
 def test_a_few_samples_are_kept():

@@ -35,6 +35,7 @@ PAGES = pa.schema(
         ("signature", NEAR.field("signature").type),
         ("stays", pa.bool_()),  # visited before, and not a near duplicate
         ("links", pa.list_(LINK)),
+        ("content_bytes", pa.int64()),  # of the text and the links in memory, roughly
     ]
 )
 

@@ -1,6 +1,6 @@
 """Writes the documents, links and index segments of a round, and emits the targets of its links."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import apache_beam as beam
@@ -11,28 +11,24 @@ import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
 from .. import urls
-from ..batches.batch_schemas import CANDIDATES, PAGES, Rejection
-from ..batches.partitions import Partition, StageFn, tagged
+from ..batches.batch_schemas import CANDIDATES, Rejection
+from ..batches.partitions import StageFn, tagged
 from ..batches.stage_progress import StageProgress
 from ..batches.writers import closed
-from ..duplicates.clusters import VERDICTS
-from ..duplicates.exact import COPIES, DUPLICATES
-from ..duplicates.near_rows import is_folded, mark_near_duplicates, near_rows, reduce_near_duplicates
+from ..duplicates.near_rows import is_folded, near_rows, reduce_near_duplicates
 from ..frontier.scorers import ScoredLink, Scorer, factors, load_scorers
 from ..indexing.tombstones import REMOVALS, REPLACED
 from ..indexing.write_segment import in_order, write_segment
 from ..outcomes import DENIED_SEARCH, EXTRACT_ERRORS, INDEX_SCOPE, PARSE_ERRORS, Outcome
-from ..parsing import rel_canonical
 from ..parsing.page_rules import EXTRACT_ERROR
 from ..parsing.registry import PARSE_ERROR
 from ..parsing.spam import SOFT_404
-from ..tables.batches import Batch, cuts, from_ipc, release_freed, split
-from ..tables.schemas import DOCUMENTS, KEY, LINKS
+from ..tables.batches import Batch, cuts, release_freed, split
+from ..tables.schemas import DOCUMENTS, LINKS
 from ..tables.table_files import TableFile, TableWriter, conform, new_path
-from ..traps.watch_yields import STALE
 from ..urls.index_scope import WHOLE, IndexScope
+from .mark_pages import MarkFn, Part, pages_of
 from .rejections import rejections_of
-from .shard_pages import ShardPages
 
 DAMPING = 0.85
 """The part of a page's score that is shared equally among its links (the damping factor of PageRank)."""
@@ -42,55 +38,6 @@ ROW_GROUPS = {"documents": 1_000, "links": 10_000, "near": 1_000}
 
 SEGMENT_TEXT = 8 << 20
 """Bytes of text in a segment, more if there is one document. Inverting takes some 15 times as much memory."""
-
-
-def mark_duplicates(pages: pa.Table, duplicates: pa.Table) -> pa.Table:
-    """The pages with `duplicate_of` set for duplicates."""
-    owner = dict(zip(duplicates["url_key"].to_pylist(), duplicates["duplicate_of"].to_pylist(), strict=True))
-    owners = pa.array([owner.get(key) for key in pages["url_key"].to_pylist()], KEY)
-    return pages.set_column(pages.schema.get_field_index("duplicate_of"), PAGES.field("duplicate_of"), owners)
-
-
-def mark_copies(pages: pa.Table, copies: pa.Table) -> pa.Table:
-    """The pages with `same_content_as` set where another site has the same content."""
-    firsts = dict(zip(copies["url_key"].to_pylist(), copies["same_content_as"].to_pylist(), strict=True))
-    column = pa.array([firsts.get(key) for key in pages["url_key"].to_pylist()], KEY)
-    return pages.set_column(pages.schema.get_field_index("same_content_as"), PAGES.field("same_content_as"), column)
-
-
-def judge_canonicals(
-    pages: pa.Table, dead: Iterable[bytes], texts: Callable[[Collection[bytes]], Mapping[bytes, str]]
-) -> pa.Table:
-    """The pages with `canonical_ignored` set, and `duplicate_of` where their canonical link is accepted."""
-    columns = ("url_key", "url", "canonical_url", "canonical_ignored", "digest", "duplicate_of")
-    if pages["canonical_url"].null_count == pages.num_rows:
-        return pages
-    documents = pages.filter(pages["is_document"]).select(columns)
-    ignored, joined = rel_canonical.judge(documents.to_pylist(), dead, texts)
-    keys = pages["url_key"].to_pylist()
-    reasons = pc.coalesce(pa.array([ignored.get(key) for key in keys], pa.string()), pages["canonical_ignored"])
-    pages = pages.set_column(
-        pages.schema.get_field_index("canonical_ignored"), PAGES.field("canonical_ignored"), reasons
-    )
-    rows = [{"url_key": key, "duplicate_of": target} for key, target in joined.items()]
-    known = zip(keys, pages["duplicate_of"].to_pylist(), strict=True)
-    rows += [{"url_key": key, "duplicate_of": owner} for key, owner in known if owner]
-    return mark_duplicates(pages, pa.Table.from_pylist(rows, schema=DUPLICATES))
-
-
-def without_gone(pages: pa.Table, stale: pa.Table) -> pa.Table:
-    """The pages without those that their host gives to any path: these are no documents, and lead nowhere."""
-    gone = stale.filter(stale["is_gone"])["url_key"]
-    return pages.filter(pc.invert(pc.is_in(pages["url_key"], gone))) if len(gone) else pages
-
-
-def mark_links_without_news(pages: pa.Table, stale: pa.Table) -> pa.Table:
-    """The pages with `links_without_news` set; a redirect keeps its own value."""
-    is_stale = pc.is_in(pages["url_key"], stale["url_key"])
-    links_without_news = pc.if_else(pages["is_document"], is_stale, pc.fill_null(pages["links_without_news"], False))
-    return pages.set_column(
-        pages.schema.get_field_index("links_without_news"), PAGES.field("links_without_news"), links_without_news
-    )
 
 
 def flatten_links(pages: pa.Table) -> pa.Table:
@@ -193,10 +140,7 @@ class Finished(NamedTuple):
 
 
 class FinishFn(StageFn):
-    """Writes the documents, links and index segments of a shard of hosts; yields the targets of its links.
-
-    Takes PAGES, STALE, DUPLICATES, COPIES and VERDICTS of the shard, and the keys of URLs whose visit gave no page.
-    """
+    """Writes the documents, links and index segments of a part of the pages; yields the targets of its links."""
 
     def __init__(
         self,
@@ -213,21 +157,13 @@ class FinishFn(StageFn):
         self._root, self._round, self._partitions, self._scorers = root, round_, partitions, scorers
         self._korean_morphemes, self._index_scope, self._text = korean_morphemes, index_scope, segment_text
 
-    def process(self, partition: Partition, dead: Iterable[bytes]) -> "Iterator[TaggedOutput]":
-        number, sides = partition
-        pages = ShardPages(sides["pages"])
-        stale = from_ipc(sides["stale"], STALE)
-        facts = without_gone(pages.facts, stale)
-        facts = mark_duplicates(facts, from_ipc(sides["duplicates"], DUPLICATES))
-        facts = mark_copies(judge_canonicals(facts, dead, pages.texts), from_ipc(sides["copies"], COPIES))
-        facts = mark_links_without_news(facts, stale)
-        facts = mark_near_duplicates(facts, from_ipc(sides["near"], VERDICTS))
+    def process(self, part: Part) -> "Iterator[TaggedOutput]":
         writers = {name: TableWriter(self._root, name, self._round) for name in ROW_GROUPS}
-        for part in pages.parts(facts):
-            yield from self._links(part, number, writers)
-            documents = part.drop_columns(["links"])
-            del part  # the index takes most memory
-            yield from self._index(documents, number)
+        pages = pages_of(part)
+        yield from self._links(pages, part.shard, writers)
+        documents = pages.drop_columns(["links"])
+        del pages  # the index takes most memory
+        yield from self._index(documents, part.shard)
         for writer in writers.values():
             yield from tagged("files", closed(writer))
 
@@ -256,21 +192,25 @@ class FinishFn(StageFn):
 
 
 class FinishPages(beam.PTransform):
-    """Writes the documents, links and index segments of a round, by shard of the host.
+    """Writes the documents, links and index segments of a round; its pages are marked by shard of the host.
 
     Takes PAGES, STALE, DUPLICATES, COPIES and VERDICTS (`near`) by shard. `dead` are the keys of URLs whose
     visit gave no page. Duplicates are written without text and not indexed; their links are followed, because they may
     differ. Near duplicates are indexed by their identifiers of programs only.
     """
 
-    def __init__(self, finish: FinishFn, dead: beam.PCollection) -> None:
+    def __init__(self, mark: MarkFn, finish: FinishFn, dead: beam.PCollection) -> None:
         super().__init__()
-        self._finish, self._dead = finish, beam.pvalue.AsList(dead)
+        self._mark, self._finish, self._dead = mark, finish, beam.pvalue.AsList(dead)
 
     def expand(self, found: "dict[str, beam.PCollection[Batch]]") -> "Finished":
-        by_shard = found | "ByShard" >> beam.CoGroupByKey()
-        finish = beam.ParDo(self._finish, self._dead)
-        return Finished(*(by_shard | "Finish" >> finish.with_outputs(*Finished._fields)))
+        parts = (
+            found
+            | "ByShard" >> beam.CoGroupByKey()
+            | "Mark" >> beam.ParDo(self._mark, self._dead)
+            | "SpreadParts" >> beam.Reshuffle()
+        )
+        return Finished(*(parts | "Finish" >> beam.ParDo(self._finish).with_outputs(*Finished._fields)))
 
 
 def index_shard(

@@ -43,6 +43,7 @@ from ..tables.table_files import conform, open_parquet
 from ..urls.index_scope import WHOLE, IndexScope
 from .external import Known, external_of
 from .found_links import key_of, links_column
+from .mark_pages import content_bytes
 from .page_yield import yield_rows
 from .requisites import Requisites, requisites_of
 
@@ -266,9 +267,10 @@ class ParseFn(StageFn):
         if yields := yield_rows(seen):
             yield from self._by_shard("yields", pa.Table.from_pylist(yields, schema=YIELDS))
         if pages:
-            table = pa.Table.from_pylist(pages, schema=PAGES.remove(PAGES.get_field_index("links")))
+            table = pa.Table.from_pylist(pages, schema=pa.schema([PAGES.field(name) for name in PAGES.names[:-2]]))
             has_row = [page is not None or bool(found) for _, page, found in parsed]
             table = table.append_column(PAGES.field("links"), links.filter(pa.array(has_row)))
+            table = table.append_column(PAGES.field("content_bytes"), content_bytes(table))
             del pages, links, facts, visits, seen, parsed
             yield from self._pages(table)
             release_freed(table.nbytes)
