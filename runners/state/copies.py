@@ -1,4 +1,4 @@
-"""Documents that are held as copies of others: their number by host, and why a document is a copy."""
+"""Documents that are held as copies of others: their number by host."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,17 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
-from ...transforms.tables.key_scan import Wanted, matching_rows
 from ...transforms.tables.schemas import DOCUMENTS, KEY, Row
 from ...transforms.tables.table_files import read_table
 
 _RELATIONS = ("duplicate_of", "near_duplicate_of", "same_content_as")
 _COUNTED = ("duplicates", "near_duplicates", "copies")  # counts of a file of documents
-
-_DUPLICATE = "not indexed: it has the same content"
-_CANONICAL = "not indexed: its canonical link names that page"
-_NEAR = "not indexed, except by its identifiers of programs: it has nearly the same content"
-_SAME = "indexed, as is that page: another site has the same content"
 
 
 class CopyCount(TypedDict):
@@ -80,37 +74,3 @@ def copy_line(row: CopyCount) -> str:
     }
     found = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
     return f"copies on {row['host']} of pages of {row['of_host']}: {found}"
-
-
-class CopyOf(TypedDict):
-    """The document that another one is a copy of."""
-
-    relation: str  # column of documents
-    url: str
-    reason: str
-
-
-def copy_of(crawl: CrawlDir, manifests: Sequence[Manifest], url_key: bytes) -> CopyOf | None:
-    """What the newest version of a document is a copy of, and why; None if it is no copy, or no document."""
-    columns = ["url_key", "url", "canonical_url", *_RELATIONS]
-    row = _newest(crawl, manifests, url_key, columns)
-    relation = next((name for name in _RELATIONS if row[name]), None) if row else None
-    if row is None or relation is None:
-        return None
-    owner = _newest(crawl, manifests, row[relation], ["url_key", "url"])
-    url = owner["url"] if owner else row[relation].hex()
-    by_link = _CANONICAL if row["canonical_url"] == url else _DUPLICATE
-    reasons = {"duplicate_of": by_link, "near_duplicate_of": _NEAR, "same_content_as": _SAME}
-    return CopyOf(relation=relation, url=url, reason=reasons[relation])
-
-
-def _newest(crawl: CrawlDir, manifests: Sequence[Manifest], url_key: bytes, columns: list[str]) -> Row | None:
-    """The newest row of a document."""
-    wanted = Wanted("url_key", [url_key])
-    for file in reversed(files_of(manifests, "documents")):
-        found = [
-            row for rows in matching_rows(crawl.root, file.path, DOCUMENTS, wanted, columns) for row in rows.to_pylist()
-        ]
-        if found:
-            return found[-1]
-    return None

@@ -156,7 +156,5 @@ def test_partial_mirrors_lose_nothing_and_their_copies_are_counted(tmp_path: Pat
     assert found.copies == [both]
     assert f"copies on {hosts[1]} of pages of {hosts[0]}: same content on another site 36" in render(found)
     (tmp_path / "crawl.toml").write_text(toml(settings()))
-    said = json.loads(beamtrawl("check", "url", copied, "--dir", tmp_path, "--json").out)["copy_of"]
-    assert (said["relation"], said["url"]) == ("same_content_as", copied.replace(hosts[1], hosts[0]))
-    last = beamtrawl("check", "url", copied, "--dir", tmp_path).out.splitlines()[-1]
-    assert last == f"copy of: {said['url']} ({said['reason']})"
+    said = json.loads(beamtrawl("explain", tmp_path, copied, "--json").out)["copies"]
+    assert said == {"same_content_as": copied.replace(hosts[1], hosts[0])}
