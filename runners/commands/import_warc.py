@@ -11,22 +11,22 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from ....pipeline.control import StopSignal
-from ....pipeline.imports.import_archives import Imported, Job, import_archives
-from ....transforms.archives.reader import HOW_TO_INSTALL
-from ....transforms.archives.sources import Source, Trouble, sources_of
-from ....transforms.directory.crawl_dir import CrawlDir
-from ....transforms.directory.crawl_settings import stored_settings
-from ....transforms.files import filesystem
-from ....transforms.outcomes import BeamtrawlError, StoreError
-from ....transforms.plugins import PluginError
-from ...crawling import session
-from ...crawling.console import Console, open_outputs, run_interruptibly
-from ...engines.choose import RUNNERS, engine, fork_early, notice, submission
-from ...process.lock import Lock
-from ...terminal.errors import Failure, Usage, one_line
-from ...terminal.numbers import whole
-from ...terminal.units import counted
+from ...pipeline.control import StopSignal
+from ...pipeline.imports.import_archives import Imported, Job, import_archives
+from ...transforms.archives.reader import HOW_TO_INSTALL
+from ...transforms.archives.sources import Source, Trouble, sources_of
+from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_settings import stored_settings
+from ...transforms.files import filesystem
+from ...transforms.outcomes import BeamtrawlError, StoreError
+from ...transforms.plugins import PluginError
+from ..crawling import session
+from ..crawling.console import Console, open_outputs, run_interruptibly
+from ..engines.choose import RUNNERS, engine, fork_early, notice, submission
+from ..process.lock import Lock
+from ..terminal.errors import Failure, Usage, one_line
+from ..terminal.numbers import whole
+from ..terminal.units import counted
 
 DAMAGED = 3
 """The exit code if a file cannot be read to its end, or not at all, and others could."""
@@ -34,7 +34,8 @@ DAMAGED = 3
 _NAMED = 20  # troubles on stderr
 
 
-def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    formats = parser.add_subparsers(metavar="FORMAT", required=True)
     parser = formats.add_parser("warc", help="web archives: WARC and WACZ files", allow_abbrev=False)
     parser.add_argument("dir", metavar="DIR", help="the crawl directory, a new one or one to add to")
     parser.add_argument("files", nargs="+", metavar="FILE", help="a WARC or WACZ file, or a pattern of files")
@@ -49,10 +50,9 @@ def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--workers", type=whole, metavar="N", help="worker processes, at most; else one a core")
     parser.add_argument("--json", action="store_true", help="print events and the result, one JSON object a line")
     parser.epilog = "What comes after -- goes to Beam."
-    parser.set_defaults(import_from=import_from_warc)
 
 
-def import_from_warc(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Import captures; Ctrl-C ends it, and the same command goes on later.
 
     1 if no file has a record to read, 3 if one is damaged.
