@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from beamtrawl.runners.estimate.defaults import DEFAULTS
+from beamtrawl.runners.estimate.plan import DEFAULTS
 from beamtrawl.transforms.frontier.selection import Due
 from beamtrawl.transforms.frontier.url_states import after_visit
 from beamtrawl.transforms.http.dns import next_start

@@ -8,12 +8,9 @@ from collections.abc import Mapping
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.settings import Settings
-from ..estimate.begun import Begun, estimate_begun, known_of
-from ..estimate.defaults import DEFAULTS
+from ..estimate.begun import FIGURES, Begun, estimate_begun, known_of, sample_of
 from ..estimate.measured import compare, hosts_of, measure, plan_of
-from ..estimate.plan import Estimate, Plan, Prices, Rates, estimate, with_page_bytes
-from ..estimate.sampled import sample_of
-from ..estimate.whole import FIGURES
+from ..estimate.plan import DEFAULTS, Estimate, Plan, Prices, Rates, estimate, with_page_bytes
 from ..terminal.errors import Usage
 from ..terminal.numbers import above_0, at_least_0, whole
 from ..terminal.units import size

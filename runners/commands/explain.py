@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...pipeline.release_held import with_released
@@ -44,8 +43,7 @@ class Unknown(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
-    parser.add_argument("subjects", metavar="URL|HOST", nargs="*", help="a URL as in a page, or host[:port]")
-    parser.add_argument("--from", dest="file", metavar="FILE", help="those in this file, one per line; - is stdin")
+    parser.add_argument("subjects", metavar="URL|HOST", nargs="+", help="a URL as in a page, or host[:port]")
     parser.add_argument("--json", action="store_true", help="print JSON; of several URLs one object a line")
 
 
@@ -56,56 +54,28 @@ def run(arguments: argparse.Namespace) -> None:
     """
     crawl = CrawlDir(arguments.dir)
     crawl.require_manifests()
-    if bool(arguments.subjects) == (arguments.file is not None):
-        raise Usage("give URLs or hosts, or a file of them with --from FILE")
     is_one = len(arguments.subjects) == 1
     for name in arguments.subjects:
-        if not _is_subject(name):
-            raise Usage(f"{name}: {_NO_URL}")
-    bad: list[str] = []  # subjects without an answer
-    subjects = iter(arguments.subjects) if arguments.subjects else _read(arguments.file, bad)
+        if "/" in name and urls.canonicalize(name) is None:
+            raise Usage(f"{name}: not a URL that can be fetched, which starts with http:// or https://")
+    unanswered: list[str] = []
     try:
         sources = open_sources(crawl, with_released(crawl, stored_settings(crawl)))
         with sources.tables:
-            for answer in _answers(sources, subjects, datetime.now(UTC)):
+            for answer in _answers(sources, iter(arguments.subjects), datetime.now(UTC)):
                 if isinstance(answer, Unknown):
                     if is_one:
                         raise Failure(str(answer))
                     print(answer, file=sys.stderr)
-                    bad.append(answer.subject)
+                    unanswered.append(answer.subject)
                 elif arguments.json:
                     print(json.dumps(answer.value, indent=1 if is_one else None, ensure_ascii=False, default=str))
                 else:
                     print("\n".join(answer.lines) if is_one else f"{answer.subject}: {answer.conclusion}")
     except PluginError as error:
         raise Failure(str(error)) from error
-    if bad:
-        raise Failure(f"{counted(len(bad), 'line')} without an answer, such as {bad[0]}")
-
-
-_NO_URL = "not a URL that can be fetched, which starts with http:// or https://"
-
-
-def _is_subject(name: str) -> bool:
-    """Whether it is a host, or a URL that can be fetched."""
-    return "/" not in name or urls.canonicalize(name) is not None
-
-
-def _read(path: str, bad: list[str]) -> Iterator[str]:
-    """The URLs and hosts in a file, without comments; a line on stderr names what is neither, and it goes to `bad`."""
-    try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Usage(f"cannot read the URLs in {path}: {getattr(error, 'strerror', None) or error}") from error
-    for number, line in enumerate(text.splitlines(), 1):
-        name = line.strip()
-        if not name or name.startswith("#"):
-            continue
-        if _is_subject(name):
-            yield name
-        else:
-            print(f"{path}:{number}: {name}: {_NO_URL}", file=sys.stderr)
-            bad.append(name)
+    if unanswered:
+        raise Failure(f"{counted(len(unanswered), 'host')} without an answer, such as {unanswered[0]}")
 
 
 def _answers(sources: Sources, subjects: Iterator[str], now: datetime) -> Iterator[Explained | Unknown]:

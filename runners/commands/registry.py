@@ -46,7 +46,7 @@ COMMANDS = (
     Command("changes", "Show which pages are new, changed, moved or gone.", "changes"),
     Command("check", "Check a URL, a robots.txt, a page, an index or a crawl.", "checks.check"),
     Command("export", "Write a web archive, texts, tables or the index for other programs.", "exports.export"),
-    Command("import", "Import web archives that others have made.", "imports.import_"),
+    Command("import", "Import web archives that others have made.", "import_warc"),
     Command("clean", "Remove files that failed attempts left behind.", "clean"),
     Command("policy", "Write the robot's information page for webmasters.", "blocking.policy"),
     Command("completion", "Print a script that completes command lines in a shell.", "completion"),

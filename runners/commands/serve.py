@@ -19,15 +19,11 @@ from ..terminal.numbers import at_least_0, whole
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 """The names of a gateway that listens on this machine only."""
 
-LOGOS = (".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp")
-"""The extensions of a logo."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR", help="the crawl directory, or NAME=DIR")
     parser.add_argument("further", metavar="DIR", nargs="*", help="further crawls that are searched with it")
     add_address(parser, 8000)
-    parser.add_argument("--watch", action="store_true", help="show the crawl while it runs, at /watch (see watch)")
     parser.add_argument("--submissions", action="store_true", help="let people submit URLs to the crawl, at /submit")
     parser.add_argument(
         "--rate",
@@ -75,7 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--prefix", type=_prefix, default="", metavar="PATH", help="the path of the pages at a proxy, such as /search"
     )
     parser.add_argument("--title", default="Beamtrawl", help="the name on the pages (Beamtrawl)")
-    parser.add_argument("--logo", type=Path, metavar="FILE", help="an image beside the name")
 
 
 def add_address(parser: argparse.ArgumentParser, port: int) -> None:
@@ -102,7 +97,6 @@ def run(arguments: argparse.Namespace) -> None:
     from ...search.gateway.embedding import as_origin
     from ...search.gateway.query_log import file_log
     from ...search.gateway.rate_limits import Rate
-    from ..report.live import LivePage
     from .serving.submissions import open_submissions
 
     if arguments.trust_proxy is not None and not _is_address(arguments.trust_proxy):
@@ -117,13 +111,10 @@ def run(arguments: argparse.Namespace) -> None:
     single = crawls if isinstance(crawls, CrawlDir) else None
     if arguments.submissions and not single:
         raise Usage("--submissions: URLs are submitted to one crawl, and these are several; serve that one alone")
-    if arguments.watch and not single:
-        raise Usage("--watch: these are several crawls; serve one alone, or watch each with beamtrawl watch DIR")
     Index.open(crawls)  # says now, and in one line, what would otherwise be said on every page
     rate = Rate(arguments.rate, max(1, int(2 * arguments.rate))) if arguments.rate else None
     submit = open_submissions(single) if arguments.submissions and single else None
     hosts = own_names(arguments.host, arguments.allow_host, arguments.trust_proxy)
-    title, logo = arguments.title, _logo(arguments.logo)
     cache_bytes, timeout_s = arguments.cache_mb << 20, arguments.timeout or None
     with contextlib.ExitStack() as stack:
         try:
@@ -135,13 +126,11 @@ def run(arguments: argparse.Namespace) -> None:
             rate,
             submit,
             hosts=hosts,
-            title=title,
-            logo=logo,
+            title=arguments.title,
             timeout_s=timeout_s,
             cache_bytes=cache_bytes,
             origins=origins,
             query_log=query_log,
-            watch=LivePage(single) if arguments.watch and single else None,
             opens=True,
         )
         roots = crawls.root if isinstance(crawls, CrawlDir) else ", ".join(crawl.root for crawl in crawls.values())
@@ -181,11 +170,3 @@ def own_names(host: str, allowed: Sequence[str] = (), proxy: str | None = None) 
     if not is_local or proxy is not None:
         return []
     return [*LOCAL_NAMES, host]
-
-
-def _logo(path: Path | None) -> Path | None:
-    if path is not None and path.suffix.lower() not in LOGOS:
-        raise Usage(f"--logo {path}: must be an image: {', '.join(LOGOS)}")
-    if path is not None and not path.is_file():
-        raise Usage(f"--logo {path}: there is no such file")
-    return path

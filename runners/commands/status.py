@@ -12,7 +12,6 @@ from ...transforms.outcomes import count_requests
 from ..exports.output import require_file
 from ..progress.elsewhere import RunningStep
 from ..state.alias_rules import alias_line
-from ..state.copies import copy_line, total
 from ..state.crawl_status import Status, summarize
 from ..state.host_waits import wait_line
 from ..terminal.errors import Failure
@@ -22,7 +21,6 @@ ALARMED = 3
 """The exit code of `status --check` if there are alarms."""
 
 _RULES_NAMED = 10
-_MANY = 10  # copies of a pair of hosts that are named
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def render(found: Status) -> str:
     """The state of a crawl in lines for people."""
-    running, many = found.running, [row for row in found.copies if total(row) >= _MANY]
+    running = found.running
     when, step = ("now", running.step) if running and running.step else ("next", found.next_step.step)
     lines = [
         f"{found.directory}: {counted(found.rounds, 'round')}; {when}: {step} of round {found.next_step.round}",
@@ -77,8 +75,6 @@ def render(found: Status) -> str:
         *([_excluded(found)] if found.excluded else []),
         *([_line("documents that searches do not find", found.unindexed)] if found.unindexed else []),
         *(alias_line(row, found.directory) for row in found.aliases[:_RULES_NAMED]),
-        *map(copy_line, many[:_RULES_NAMED]),
-        *([f"{more} more pairs of hosts with copies"] if (more := len(many) - _RULES_NAMED) > 0 else []),
         *([f"{more} more alias rules in use"] if (more := len(found.aliases) - _RULES_NAMED) > 0 else []),
     ]
     return "\n".join([*lines, *(f"alarm: {alarm}" for alarm in found.alarms)])

@@ -24,8 +24,7 @@ from socketserver import ThreadingTCPServer
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from .pages import Page, pages_of, render
-from .traps import trap_page
+from .pages import Page, pages_of, render, trap_page
 
 QUERIES: list[tuple[str, str]] = [
     ("fresnel lens", "/lighthouses/fresnel-lens.html"),

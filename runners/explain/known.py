@@ -44,7 +44,7 @@ class Known(NamedTuple):
     originals: Mapping[str, str]  # the URL of each key of which a URL is a copy
     seeds: frozenset[str]
     visits: Mapping[str, Sequence[Row]]  # oldest first
-    links: Mapping[str, Row]  # sources: how many pages; links: MOST of them, as `_explained` returns them
+    links: Mapping[str, Row]  # sources: how many pages; links: MOST of them, as `_with_reasons` returns them
     redirects: Mapping[str, Sequence[str]]  # the URLs that redirect to a URL, by URL
     documents: Mapping[str, Row]  # the newest
     frontier: Mapping[str, Row]
@@ -75,7 +75,7 @@ def read_known(sources: Sources, asked: Sequence[str]) -> Known:
     origins = {"origin": pa.array(sorted({urls.origin(url) for url in asked}), pa.string())}
     unknown = [url for url in asked if urls.url_key(url).hex() not in states]
     url_filter = _url_filter(sources, asked)
-    links |= _explained(sources, links, states, {_hex(url) for url in unknown if not url_filter.reject_url(url)})
+    links |= _with_reasons(sources, links, {_hex(url) for url in unknown if not url_filter.reject_url(url)})
     return Known(
         robot=sources.robot,
         filter=url_filter,
@@ -157,33 +157,15 @@ def _grouped(rows: Iterable[Row], column: str) -> dict[str, list[Row]]:
     return found
 
 
-def _explained(
-    sources: Sources, links: Mapping[str, Row], states: Mapping[str, Row], accepted: Collection[str]
-) -> dict[str, Row]:
-    """The rows of links that say more about them, of some URLs by key.
-
-    Those of URLs that are not in the crawl although the scope accepts them have `not_followed`; with scorers, those of
-    URLs in the crawl have `factors`, too.
-    """
-    scorers = sources.scorers
-    wanted = {key: row for key, row in links.items() if key in accepted or (scorers and key in states)}
+def _with_reasons(sources: Sources, links: Mapping[str, Row], accepted: Collection[str]) -> dict[str, Row]:
+    """The rows of links to URLs that are not in the crawl although the scope accepts them, with `not_followed`."""
+    wanted = {key: row for key, row in links.items() if key in accepted}
     if not wanted:
         return {}
-    from .found_links import read_link_facts, with_factors, with_reason  # noqa: PLC0415  # they load the parsers
+    from .link_reasons import read_link_facts, with_reason  # noqa: PLC0415  # it loads the parsers
 
-    facts = read_link_facts(sources, (link for row in wanted.values() for link in row["links"]), scorers)
-    return {
-        key: row
-        | {
-            "links": [
-                with_factors(facts, link, states[key]["discovered_round"])
-                if key in states
-                else with_reason(facts, link)
-                for link in row["links"]
-            ]
-        }
-        for key, row in wanted.items()
-    }
+    facts = read_link_facts(sources, (link for row in wanted.values() for link in row["links"]))
+    return {key: row | {"links": [with_reason(facts, link) for link in row["links"]]} for key, row in wanted.items()}
 
 
 def _limit_reached(sources: Sources) -> int:

@@ -170,7 +170,8 @@ def evidence(record: UrlRecord, now: datetime) -> Iterator[str]:
     yield f"linked from: {counted(record.referrers, 'page')}"
     for link in record.links:
         rel = f" rel={link['rel']}" if link["rel"] else ""
-        yield f"  round {link['round']}: {link['source_url']} ({link['kind']}{rel}) {link['anchor']!r}{_effect(link)}"
+        not_followed = f", not followed: {link['not_followed']}" if link.get("not_followed") else ""
+        yield f"  round {link['round']}: {link['source_url']} ({link['kind']}{rel}) {link['anchor']!r}{not_followed}"
     if record.referrers > len(record.links) == MOST:
         yield "  …"
     yield from (f"redirected from: {url}" for url in record.redirected_from)
@@ -191,7 +192,7 @@ def evidence(record: UrlRecord, now: datetime) -> Iterator[str]:
         )
     yield from _document(record)
     if record.state and record.state["next_fetch_at"]:
-        reason = plan_reason(record.state, record.host_changes)
+        reason = _plan_reason(record.state, record.host_changes)
         yield f"next visit: {_time(record.state['next_fetch_at'])}{f', {reason}' if reason else ''}"
 
 
@@ -204,18 +205,7 @@ def _although_known(record: UrlRecord) -> str:
     return "links that are found from now on are rejected; this URL was in the crawl before"
 
 
-def _effect(link: Row) -> str:
-    """Why a link is not followed, or by what scorers multiplied the score that it passed on; empty if neither."""
-    if link.get("not_followed"):
-        return f", not followed: {link['not_followed']}"
-    factors = [
-        f"{one['factor']:.3g} ({one['scorer']}{': ' + one['error'] if one['error'] else ''})"
-        for one in link.get("factors", ())
-    ]
-    return f", score times {' times '.join(factors)}" if factors else ""
-
-
-def plan_reason(state: Row, host: Row | None) -> str:
+def _plan_reason(state: Row, host: Row | None) -> str:
     """Why the next visit of a URL is when it is, from its rows of urls and host_changes; empty if it is not planned."""
     if state["fade_s"] is not None and state["state"] in FADING:
         return (

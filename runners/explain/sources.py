@@ -29,7 +29,6 @@ class Sources(NamedTuple):
     seed_hosts: frozenset[str]
     scope: CrawlScope
     robot: str  # product token
-    scorers: Sequence[str]  # priority.scorers
     max_pages: int  # limits.max_pages
     learns_aliases: bool  # aliases.learn
     index_scope: IndexScope
@@ -66,7 +65,6 @@ def open_sources(crawl: CrawlDir, settings: Settings) -> Sources:
         seed_hosts=hosts,
         scope=CrawlScope.of(crawl.root, settings.scope, settings.documents, paths_of(manifests, "seeds")),
         robot=Identity.of(settings.robot).token,
-        scorers=settings.priority.scorers,
         max_pages=settings.limits.max_pages,
         learns_aliases=settings.aliases.learn,
         index_scope=IndexScope.of(settings.index),

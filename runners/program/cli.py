@@ -1,5 +1,7 @@
 """The program `beamtrawl`."""
 
+import atexit
+import contextlib
 import logging
 import os
 import signal
@@ -8,9 +10,7 @@ from collections.abc import Sequence
 
 from ..process.absent import Absent
 from ..process.background import INTERRUPTS
-from ..process.ending import Ending
 from ..process.garbage import collect_rarely
-from ..process.streams import open_closed_streams
 from ..terminal.errors import BEAM_REPEATS
 from ..terminal.visible import make_visible
 from .beam_options import asks_for_runner
@@ -87,3 +87,46 @@ def _has_plugins() -> bool:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+def open_closed_streams() -> None:
+    """Connect standard streams that the process was started without (`>&-`, some supervisors) to the null device.
+
+    Else the next file that is opened gets the descriptor of standard output, and what a library or a child process
+    prints goes into a table.
+    """
+    for descriptor, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != descriptor:
+                os.dup2(opened, descriptor)
+                os.close(opened)
+            os.set_inheritable(descriptor, True)
+            setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+class Ending:
+    """Ends the process without the interpreter's finalization, which leaves its memory to the system.
+
+    To be made before anything else that registers functions with atexit: those run before it, after all threads but
+    daemons have ended. Threads of Arrow hold objects of Python for a moment after a read from an object store has
+    returned; if the interpreter is finalized meanwhile, they abort or block the process (apache/arrow#33975, #50482).
+    """
+
+    def __init__(self) -> None:
+        self.code = 1
+        """The exit code; 1 until somebody says otherwise."""
+        atexit.register(self._end)
+
+    def _end(self) -> None:
+        try:
+            if not sys.stdout.closed:
+                sys.stdout.flush()
+        except OSError as error:
+            self.code = self.code or 1
+            if not isinstance(error, BrokenPipeError):  # its reader has read enough
+                print(f"beamtrawl: the output cannot be written: {error.strerror}", file=sys.stderr)
+        finally:
+            with contextlib.suppress(OSError, ValueError):  # closed
+                sys.stderr.flush()
+            os._exit(self.code)

@@ -42,7 +42,6 @@ from .alarms import (
     too_long_alarms,
 )
 from .alias_rules import AliasRule, alias_rules
-from .copies import CopyCount, count_copies
 from .crawl_traps import Trap, closed_traps, trap_line
 from .due import DueUrls, Planned, Revisits, due_revisits, due_urls, planned_revisits
 from .failures import failed_seeds, failed_sitemaps, newest_robots, robots_rows
@@ -85,7 +84,6 @@ class Status:
     waits: list[HostWait]  # those of them with the most waiting URLs, at most WAITS_NAMED
     waiting_hosts: int  # all of them with waiting URLs
     aliases: list[AliasRule]  # those that hold back most URLs first
-    copies: list[CopyCount]  # most copies first
     traps: list[Trap]
     alarms: list[str]  # one line each
     alarm_kinds: dict[str, int]  # their number by kind
@@ -137,7 +135,6 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
         rejections=counts.rejections,
         alerts=counts.alerts,
         aliases=alias_rules(known_rules(crawl, manifests)),
-        copies=count_copies(crawl, manifests),
         traps=traps,
         alarms=[alarm.text for alarm in alarms],
         alarm_kinds=dict(Counter(alarm.kind for alarm in alarms)),

@@ -3,7 +3,6 @@
 import itertools
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import flask
@@ -18,7 +17,7 @@ from ..index.segments import CACHE_BYTES
 from .changes import TIME_LIMIT_S, show_changes
 from .embedding import share
 from .languages import speak
-from .limits import OWN_POLICY, guard, limit
+from .limits import guard, limit
 from .metrics import Metrics
 from .query_log import QueryLog
 from .rate_limits import Rate
@@ -55,26 +54,23 @@ def create_app(
     clock: Clock = time.monotonic,
     hosts: Sequence[str] = (),
     title: str = "Beamtrawl",
-    logo: Path | None = None,
     timeout_s: float | None = None,
     cache_bytes: int = CACHE_BYTES,
     changes_timeout_s: float = TIME_LIMIT_S,
     origins: Collection[str] = (),
     query_log: QueryLog | None = None,
-    watch: Callable[[], str] | None = None,
     opens: bool = False,
 ) -> flask.Flask:
     """The WSGI application over a crawl, or several by name; docs/gateway.md lists its endpoints.
 
     It reloads the index when the crawl has committed another step. `rate` bounds the requests of a client; `submit`
     enables the form for submissions; `hosts` are the names by which it may be requested (all if none are given);
-    `title` and `logo`, an image file, are shown on each page; a query that takes longer than `timeout_s` has partial
+    `title` is shown on each page; a query that takes longer than `timeout_s` has partial
     results, a comparison of `/changes` that takes longer than `changes_timeout_s` is an error; postings take at most
     `cache_bytes` of memory; pages of `origins` (`embedding.as_origin`) may embed the search box and use the API;
-    `query_log` is given each query; `watch` returns the page of `/watch`. If
-    it `opens`, the index is opened now, and read ahead (NoIndexError); else by the first request. Errors are one
-    sentence, as a page or, for programs, as `{"error": …}`: 4xx for a request that the client must change, 503 while
-    there is no index, 500 for failures, whose reason is in the log.
+    `query_log` is given each query. If it `opens`, the index is opened now, and read ahead (NoIndexError); else by the
+    first request. Errors are one sentence, as a page or, for programs, as `{"error": …}`: 4xx for a request that the
+    client must change, 503 while there is no index, 500 for failures, whose reason is in the log.
     """
     app = flask.Flask(__name__)
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = _STATIC_MAX_AGE_S
@@ -82,15 +78,12 @@ def create_app(
     app.jinja_env.tests |= {"web_url": is_web_url, "language": is_language}
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.globals |= {"max_query": MAX_QUERY, "max_url": MAX_URL, "takes_submissions": submit is not None}
-    app.jinja_env.globals |= {"is_watched": watch is not None}
-    app.jinja_env.globals |= {"name": title, "has_logo": logo is not None}
+    app.jinja_env.globals |= {"name": title}
     latest, metrics = LatestIndex(crawls, clock, cache_bytes), Metrics()
     if opens:
         latest.get()
     guard(app, metrics, rate, clock, hosts)
     speak(app)
-    if logo:
-        _show_logo(app, logo)
     share(app, frozenset(origins))
     answer_searches(app, latest, metrics, clock, timeout_s, query_log)
     _show_texts(app, latest)
@@ -98,8 +91,6 @@ def create_app(
     _report(app, latest, metrics, clock)
     if submit:
         _take_submissions(app, submit, clock)
-    if watch:
-        app.add_url_rule("/watch", "watch", lambda: app.response_class(watch(), headers=OWN_POLICY))
     return app
 
 
@@ -123,14 +114,6 @@ def _show_texts(app: flask.Flask, latest: LatestIndex) -> None:
             paragraphs=[marked(line, found.forms) for line in lines if line.strip()],
             is_cut=len(found.text) > MAX_TEXT,
         )
-
-
-def _show_logo(app: flask.Flask, logo: Path) -> None:
-    """`/logo`: the operator's image."""
-
-    @app.get("/logo", endpoint="logo")
-    def image() -> ResponseReturnValue:
-        return flask.send_file(logo.absolute())
 
 
 def _report(app: flask.Flask, latest: LatestIndex, metrics: Metrics, clock: Clock) -> None:

@@ -34,7 +34,6 @@ _PAGES = ("page", "api", "suggest", "cached", "help", "changes", "changes_feed")
 _APART = (
     "static",
     "box",
-    "logo",
     "healthz",
     "metrics",
 )  # parts of a page, or requested by monitoring: limited by themselves

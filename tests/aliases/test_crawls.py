@@ -118,13 +118,13 @@ def test_the_status_names_the_rules_in_use(crawled: Crawled) -> None:
     )
 
 
-def test_check_url_names_the_rule_that_would_be_used(crawled: Crawled, tmp_path: Path) -> None:
+def test_explain_names_the_rule_that_would_be_used(crawled: Crawled, tmp_path: Path) -> None:
     origin = next(row["origin"] for row in crawled.aliases if crawled.name(row) == "index.test")
-    words = ("check", "url", f"{origin}/new/index.html", "--dir", crawled.path)
+    words = ("explain", crawled.path, f"{origin}/new/index.html")
     (crawled.path / "crawl.toml").write_text(render_settings(settings()))
     assert f"alias by index_page index.html: {origin}/new/" in beamtrawl(*words).out.splitlines()
     said = json.loads(beamtrawl(*words, "--json").out)
-    assert said["aliases"] == [{"rule": "index_page index.html", "url": f"{origin}/new/"}]
+    assert [(row["rule"], row["url"]) for row in said["aliases"]] == [("index_page index.html", f"{origin}/new/")]
 
 
 @pytest.mark.slow("whole crawls")

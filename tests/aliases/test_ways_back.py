@@ -74,7 +74,7 @@ def test_commands_release_what_a_rule_holds_for_good(crawled: Crawled) -> None:
     assert_requested(crawled, held, others)
     ran = beamtrawl("release", crawled.path, f"{crawled.web.authority('noise.test')}/a/*")
     assert (ran.code, "no URL that is held or waits matches" in ran.err) == (2, True)
-    checked = beamtrawl("check", "url", crawled.web.url("noise.test", "/a/99/?ref=2"), "--dir", crawled.path)
+    checked = beamtrawl("explain", crawled.path, crawled.web.url("noise.test", "/a/99/?ref=2"))
     assert "alias by" not in checked.out
 
 

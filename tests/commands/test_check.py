@@ -8,7 +8,6 @@ import pytest
 from beamtrawl.transforms.settings import Settings, override, render
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.command_line import beamtrawl, failure
-from tests.support.crawls import crawl
 from tests.support.tables import each_row
 
 REFERENCE = "HTTP://a.co.uk/b?y=1&utm_source=c&x=2"
@@ -69,17 +68,6 @@ def test_the_scope_of_settings(settings: Path, url: str, said: str) -> None:
     assert beamtrawl("check", "url", url, "--settings", settings).out.splitlines()[-1] == said
 
 
-def test_the_scope_of_a_crawl(tmp_path: Path, settings: Path) -> None:
-    directory = tmp_path / "crawl"
-    crawl(directory, ["http://a.test/"], rounds=0)
-    (directory / "crawl.toml").write_text(settings.read_text())
-    verdicts = {
-        url: json.loads(beamtrawl("check", "url", url, "--dir", directory, "--json").out)["rejected"]
-        for url in ("http://a.test/x", "http://b.test/x", "http://a.test/private/x")
-    }
-    assert list(verdicts.values()) == [None, "scope", "exclude"]
-
-
 # words, exit code, what the line says
 MISUSED = {
     "not a web URL": (["mailto:a@b.test"], 2, "mailto:a@b.test: not a URL that can be fetched"),
@@ -87,8 +75,6 @@ MISUSED = {
     "no URL": ([], 2, "the following arguments are required: URL"),
     "a base that is none": (["/a", "--base", "/b"], 2, "--base /b: not an absolute http or https URL"),
     "settings that are not there": (["http://a.test/", "--settings", "/none"], 2, "cannot read the settings in /none"),
-    "no crawl": (["http://a.test/", "--dir", "/none"], 1, "/none holds no crawl"),
-    "both": (["http://a.test/", "--dir", "a", "--settings", "b"], 2, "not allowed with argument"),
 }
 
 

@@ -100,7 +100,6 @@ def test_status(crawled: Path) -> None:
             "held",
             "aliases",
             "traps",
-            "copies",
             "alarms",
             "alarm_kinds",
             "blocks",

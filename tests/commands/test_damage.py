@@ -259,7 +259,6 @@ def test_commands_that_only_read_do_without_the_settings_file(copy: Path, tmp_pa
     reads: list[list[object]] = [
         ["status", copy],
         ["explain", copy, url],
-        ["check", "url", "--dir", copy, url],
         ["check", "crawl", copy],
         ["export", "corpus", copy, tmp_path / "corpus"],
         ["export", "warc", copy, tmp_path / "a.warc.gz"],

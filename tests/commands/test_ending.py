@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from beamtrawl.runners.process.ending import Ending
+from beamtrawl.runners.program.cli import Ending
 from tests.support.command_line import PROGRAM
 
 ABANDONED_SCAN = f"""

@@ -61,7 +61,6 @@ OUTCOMES = {
     *("bad_response", "unwanted_type", "unreachable_robots", "blocked_address", "dns_error"),
 }
 STATES = {"fetched", "redirected", "gone", "failed", "denied", "due"}
-NO_URL = "not a URL that can be fetched, which starts with http:// or https://"
 
 
 class Crawled(NamedTuple):
@@ -91,19 +90,14 @@ def explained(crawled: Crawled, *words: object) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.splitlines()]
 
 
-def listed(path: Path, lines: list[str]) -> Path:
-    path.write_text("\n".join(lines))
-    return path
-
-
 def test_the_crawl_has_all_kinds_of_ends(crawled: Crawled) -> None:
     assert {row["outcome"] for row in rows(crawled.directory, "visits")} >= OUTCOMES
     assert {row["state"] for row in rows(crawled.directory, "urls")} == STATES
     assert {row["state"] for row in rows(crawled.directory, "traps")} > {"open"}
 
 
-def test_every_url_has_a_complete_answer(crawled: Crawled, tmp_path: Path) -> None:
-    found = explained(crawled, "--from", listed(tmp_path / "urls", crawled.urls))
+def test_every_url_has_a_complete_answer(crawled: Crawled) -> None:
+    found = explained(crawled, *crawled.urls)
     assert [row["url"] for row in found] == crawled.urls
     assert {row["url"]: parts for row in found if (parts := list(missing_parts(row)))} == {}
 
@@ -119,35 +113,27 @@ def test_a_url_has_the_same_answer_alone(crawled: Crawled, tmp_path: Path) -> No
         assert (code, alone) == (0, found)
 
 
-def test_several_urls_and_hosts_have_a_line_each(crawled: Crawled, tmp_path: Path) -> None:
+def test_several_urls_and_hosts_have_a_line_each(crawled: Crawled) -> None:
     site = next(url for url in crawled.urls if url.endswith("/hidden")).removesuffix("/hidden")
-    lines = ["# pages", "no.test", f"{site}/hidden", f" {site}/gone#top ", "ftp://a.test/", site.partition("//")[2]]
-    path = listed(tmp_path / "subjects", lines)
-    code, out, err = beamtrawl("explain", crawled.directory, "--from", path)
-    found = out.splitlines()
-    unknown = "no.test: no URL of this host is known; give a URL, which starts with http(s)://"
+    host = site.partition("//")[2]
+    code, out, err = beamtrawl("explain", crawled.directory, "no.test", f"{site}/hidden", f"{site}/gone#top", host)
     assert (code, err.splitlines()) == (
         1,
         [
-            f"{path}:5: ftp://a.test/: {NO_URL}",
-            unknown,
-            "beamtrawl: 2 lines without an answer, such as ftp://a.test/",
+            "no.test: no URL of this host is known; give a URL, which starts with http(s)://",
+            "beamtrawl: 1 host without an answer, such as no.test",
         ],
     )
+    found = out.splitlines()
     assert found[:2] == [
         f"{site}/hidden: fetched in round 2; not in the index: the page asks not to be indexed",
         f"{site}/gone#top: not in the index: the server says that there is no such page (404 or 410)",
     ]
-    assert found[2].startswith(f"{lines[-1]}: ")
+    assert found[2].startswith(f"{host}: ")
     assert len(found) == 3
 
 
-def test_bad_input_is_one_line(crawled: Crawled, tmp_path: Path) -> None:
-    directory = crawled.directory
-    assert failure("explain", directory) == (2, "give URLs or hosts, or a file of them with --from FILE")
-    assert failure("explain", directory, "http://a.test/", "--from", "x") == failure("explain", directory)
-    assert failure("explain", directory, "--from", tmp_path / "none") == (
-        2,
-        f"cannot read the URLs in {tmp_path / 'none'}: No such file or directory",
-    )
-    assert failure("explain", directory, "http://a.test/", "ftp://a.test/") == (2, f"ftp://a.test/: {NO_URL}")
+def test_bad_input_is_one_line(crawled: Crawled) -> None:
+    no_url = "ftp://a.test/: not a URL that can be fetched, which starts with http:// or https://"
+    assert failure("explain", crawled.directory)[0] == 2
+    assert failure("explain", crawled.directory, "http://a.test/", "ftp://a.test/") == (2, no_url)

@@ -11,7 +11,7 @@ from tests.support.command_line import LOOPBACK, in_one_process
 FILE = "name = 'MyBot'\ncontact = 'me@example.org'\ninfo_url = 'https://example.org/mybot'\n"
 
 
-def test_it_is_read_from_the_file_or_the_environment_and_never_mixed(tmp_path: Path) -> None:
+def test_it_is_read_from_the_file_and_never_mixed(tmp_path: Path) -> None:
     home = {"HOME": str(tmp_path)}
     assert with_identity(Settings(), home) == (Settings(), "")
     path = tmp_path / ".config" / "beamtrawl" / "robot.toml"
@@ -20,8 +20,6 @@ def test_it_is_read_from_the_file_or_the_environment_and_never_mixed(tmp_path: P
     settings, line = with_identity(Settings(), home)
     assert (settings.robot.name, settings.robot.contact) == ("MyBot", "me@example.org")
     assert line.startswith(f"the robot's identity is that of {path}: name MyBot, ")
-    named = with_identity(Settings(), home | {"BEAMTRAWL_ROBOT_NAME": "Other"}).settings
-    assert (named.robot.name, named.robot.contact) == ("Other", "")
     own = override(Settings(), {"robot.name": "Own"})
     assert with_identity(own, home) == (own, "")
     path.write_text("nam = 'x'")

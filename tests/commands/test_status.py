@@ -74,7 +74,6 @@ def test_rounds_rows_outcomes_frontier_hosts(crawl):
         "waits": [],
         "waiting_hosts": 0,
         "aliases": [],
-        "copies": [],
         "traps": [],
         "alarms": [],
         "alarm_kinds": {},

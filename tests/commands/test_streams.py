@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from beamtrawl.runners.process.streams import open_closed_streams
-from beamtrawl.runners.program.cli import main
+from beamtrawl.runners.program.cli import main, open_closed_streams
 
 OPENS_A_FILE = f"""
 import os

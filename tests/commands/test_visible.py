@@ -220,7 +220,7 @@ COMMANDS = {
     "seeds": ["seeds", "add", "{dir}", "{url}seed\x1b[31m\u202e", "no\x1b[31m\u202e URL"],
     "release": ["release", "{dir}", "\x1b[31m"],
     "compact": ["compact", "{dir}"],
-    "check url": ["check", "url", "{url}%1B[2J\x1b[31m\u202e", "--dir", "{dir}"],
+    "check url": ["check", "url", "{url}%1B[2J\x1b[31m\u202e"],
     "check page": ["check", "page", "{url}3", "--allow-address", "127.0.0.0/8"],
     "check page --json": ["check", "page", "{url}3", "--json", "--allow-address", "127.0.0.0/8"],
     "check robots": ["check", "robots", "{url}", "--url", "/no0%1B[31mred", "--allow-address", "127.0.0.0/8"],

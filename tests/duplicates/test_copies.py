@@ -3,13 +3,10 @@
 import json
 from collections import Counter
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from beamtrawl.runners.commands.status import render
-from beamtrawl.runners.state.crawl_status import summarize
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.settings import render as toml
@@ -139,8 +136,7 @@ def partial_mirror(name: str) -> dict:
 
 
 @pytest.mark.slow("whole crawls")
-def test_partial_mirrors_lose_nothing_and_their_copies_are_counted(tmp_path: Path) -> None:
-    now = datetime(2026, 11, 22, tzinfo=UTC)
+def test_partial_mirrors_lose_nothing_and_their_copies_are_explained(tmp_path: Path) -> None:
     with Web({"a.test": partial_mirror("alpha"), "b.test": partial_mirror("beta")}) as web:
         crawl(tmp_path, [web.url("a.test"), web.url("b.test")])
         hosts, copied = [web.authority("a.test"), web.authority("b.test")], web.url("b.test", "/section/3/1")
@@ -151,12 +147,7 @@ def test_partial_mirrors_lose_nothing_and_their_copies_are_counted(tmp_path: Pat
     for n in range(6):
         assert [len(index.search(f"{word}{n}x{m}word7").hits) for m, word in ((1, "page"), (7, "alphapage"))] == [1, 1]
         assert len(index.search(f"betapage{n}x9word7").hits) == 1
-    found = summarize(CrawlDir(str(tmp_path)), now)
-    both = {"host": hosts[1], "of_host": hosts[0], "duplicates": 0, "near_duplicates": 0, "same_content": 36}
-    assert found.copies == [both]
-    assert f"copies on {hosts[1]} of pages of {hosts[0]}: same content on another site 36" in render(found)
+    assert sum(row["same_content_as"] is not None for row in rows(tmp_path, "documents")) == 36
     (tmp_path / "crawl.toml").write_text(toml(settings()))
-    said = json.loads(beamtrawl("check", "url", copied, "--dir", tmp_path, "--json").out)["copy_of"]
-    assert (said["relation"], said["url"]) == ("same_content_as", copied.replace(hosts[1], hosts[0]))
-    last = beamtrawl("check", "url", copied, "--dir", tmp_path).out.splitlines()[-1]
-    assert last == f"copy of: {said['url']} ({said['reason']})"
+    said = json.loads(beamtrawl("explain", tmp_path, copied, "--json").out)["copies"]
+    assert said == {"same_content_as": copied.replace(hosts[1], hosts[0])}

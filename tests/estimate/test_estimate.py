@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.pipeline.control import StopSignal
+from beamtrawl.runners.estimate.begun import sample_of
 from beamtrawl.runners.estimate.measured import measure
 from beamtrawl.runners.estimate.plan import Plan, Prices, Rates, Size, estimate, with_page_bytes
-from beamtrawl.runners.estimate.sampled import sample_of
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.settings import Politeness
 from tests.support.command_line import LOOPBACK, beamtrawl, failure

@@ -6,10 +6,9 @@ import random
 
 import pytest
 
-from beamtrawl.runners.estimate.begun import Known, estimate_begun
+from beamtrawl.runners.estimate.begun import Known, estimate_begun, estimate_whole
 from beamtrawl.runners.estimate.growth import Sample, Unit, extrapolate, half_samples, interval, unknown_of
 from beamtrawl.runners.estimate.plan import Plan, Rates, Size
-from beamtrawl.runners.estimate.whole import estimate_whole
 from tests.support.tables import each_row
 
 A, B, C = b"a", b"b", b"c"

@@ -190,16 +190,11 @@ def test_what_browsers_may_keep(words):
     ]
 
 
-def test_the_name_and_logo_of_the_operator(words, tmp_path):
-    logo = tmp_path / "logo.svg"
-    logo.write_text("<svg/>")
-    client = create_app(words, title="<b>Fish</b>", logo=logo).test_client()
+def test_the_name_of_the_operator(words):
+    client = create_app(words, title="<b>Fish</b>").test_client()
     for path in ("/", "/?q=word", "/help", "/cached?url=http://a.test/0", "/missing"):
         page = client.get(path).text
-        assert "&lt;b&gt;Fish&lt;/b&gt;</title>" in page and 'src="/logo"' in page and "Beamtrawl" not in page
-    answer = client.get("/logo", buffered=True)
-    assert (answer.text, answer.mimetype) == ("<svg/>", "image/svg+xml")
-    assert create_app(words).test_client().get("/logo").status_code == 404
+        assert "&lt;b&gt;Fish&lt;/b&gt;</title>" in page and "Beamtrawl" not in page
 
 
 def test_the_metrics_of_prometheus(tmp_path):
@@ -263,12 +258,10 @@ def test_a_client_that_asks_too_often_waits(words):
 def everything(tmp_path_factory):
     """Makes applications with all that is optional, and the path of each of their endpoints by GET."""
     path = tmp_path_factory.mktemp("everything")
-    logo = path / "logo.svg"
-    logo.write_text("<svg/>")
     crawl = indexed(path / "crawl", [*WORDS, {"url": "http://a.test/long", "title": "long" * 1_000, "text": "endless"}])
 
     def app(**arguments):
-        return create_app(crawl, logo=logo, submit=lambda url: Receipt(200, "Thank you."), **arguments)
+        return create_app(crawl, submit=lambda url: Receipt(200, "Thank you."), **arguments)
 
     rules = [rule for rule in app().url_map.iter_rules() if "GET" in rule.methods]
     return app, [rule.rule.replace("<path:filename>", "style.css") for rule in rules]

@@ -4,7 +4,6 @@ import copy
 import gzip
 import hashlib
 import json
-import subprocess
 import sys
 import tracemalloc
 import zipfile
@@ -16,7 +15,7 @@ import pytest
 
 from beamtrawl.transforms.archives.reader import Record, read_records
 from beamtrawl.transforms.archives.sources import Trouble, digest_trouble, sources_of
-from tests.support.command_line import PROGRAM, beamtrawl, failure
+from tests.support.command_line import beamtrawl, failure
 from tests.support.crawls import rows
 
 
@@ -122,10 +121,6 @@ def test_files_without_a_record_begin_no_crawl(tmp_path: Path) -> None:
         assert (ran.code, ran.err) == (1, f"beamtrawl: {tmp_path}/page.html, byte 0: it is no WARC file\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["made", "page.html"]
     assert list((tmp_path / "made").iterdir()) == []
-    words = [*PROGRAM, "import", "warc", tmp_path / "new", "-"]
-    piped = subprocess.run(words, check=False, input=b"no archive", capture_output=True)
-    assert piped.stderr == b"beamtrawl: standard input, byte 0: it is no WARC file\n"
-    assert not (tmp_path / "new").exists()
 
 
 def test_a_store_of_an_unknown_kind_is_named_in_one_line(tmp_path: Path) -> None:
@@ -301,14 +296,6 @@ def test_a_file_whose_name_looks_like_a_pattern_is_that_file(tmp_path: Path) -> 
     (tmp_path / "a1.warc.gz").write_bytes(record("b"))
     assert imported(tmp_path / "c", tmp_path / "a[1].warc.gz")["visits"] == 1
     assert urls(tmp_path / "c") == ["http://a.test/a"]
-
-
-def test_standard_input(tmp_path: Path) -> None:
-    words = [*PROGRAM, "import", "warc", str(tmp_path / "c"), "-", "--workers", "1"]
-    ran = subprocess.run(words, input=record("a"), capture_output=True, check=True, timeout=120)
-    assert ran.stdout.decode().startswith("1 record in 1 file: 1 visit and 0 robots.txt in 1 round\n")
-    assert urls(tmp_path / "c") == ["http://a.test/a"]
-    assert list((tmp_path / "c" / "attempts").iterdir()) == []
 
 
 def test_what_is_blocked_or_out_of_scope_is_skipped(tmp_path: Path) -> None:

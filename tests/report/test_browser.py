@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.runners.commands.blocking.policy_page import facts, render_policy
+from beamtrawl.runners.commands.blocking.policy import facts, render_policy
 from beamtrawl.transforms.settings import Documents, Fetch, Politeness, Recrawl, Robot
 from tests.report.hostile import hostile_crawl
 from tests.report.pages import report_of

@@ -12,7 +12,6 @@ import pytest
 from beamtrawl.runners.commands.serving.watch import create_app
 from beamtrawl.runners.process.lock import Lock
 from beamtrawl.runners.report.live import LivePage
-from beamtrawl.search.gateway.app import create_app as create_gateway
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 from beamtrawl.transforms.outcomes import CrawlDirError
 from beamtrawl.transforms.settings import render
@@ -187,25 +186,9 @@ def test_a_crawl_that_cannot_be_read_is_one_line() -> None:
     assert (found, list(body)) == (["503 Service Unavailable"], [b"The crawl cannot be read: /c holds no crawl\n"])
 
 
-def test_the_gateway_shows_the_page_only_if_it_is_told_to(tmp_path: Path) -> None:
-    crawl = begun(str(tmp_path))
-    watched = create_gateway(crawl, watch=LivePage(crawl, lambda: BEGAN)).test_client()
-    answer = watched.get("/watch")
-    assert (answer.status_code, answer.headers["Content-Security-Policy"]) == (200, "frame-ancestors 'none'")
-    assert (answer.headers["Cache-Control"], answer.headers["X-Frame-Options"]) == ("no-store", "DENY")
-    assert "No process works on this crawl." in answer.text
-    assert 'href="/watch"' in watched.get("/help").text
-    plain = create_gateway(crawl).test_client()
-    assert plain.get("/watch").status_code == 404
-    assert 'href="/watch"' not in plain.get("/help").text
-
-
 def test_what_cannot_be_watched_is_one_line(tmp_path: Path) -> None:
     code, line = failure("watch", tmp_path / "none")
     assert (code, str(tmp_path / "none") in line) == (1, True)
-    for name in ("a", "b"):
-        begun(str(tmp_path / name))
-    assert failure("serve", tmp_path / "a", tmp_path / "b", "--watch")[0] == 2
 
 
 def test_a_host_that_holds_a_round_is_named_while_the_round_runs(tmp_path: Path) -> None:

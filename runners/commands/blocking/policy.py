@@ -3,16 +3,20 @@
 import argparse
 import ipaddress
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.crawl_settings import stored_settings
+from ....transforms.http.request_headers import Identity
 from ....transforms.plugins import PluginError
-from ....transforms.settings import Robot
+from ....transforms.settings import Documents, Fetch, Politeness, Recrawl, Robot
 from ....transforms.signatures.keys import key_directory, read_key
 from ...exports.output import STDOUT, require_file
 from ...terminal.errors import Failure, Usage
-from .policy_page import facts, render_policy
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,3 +80,36 @@ def _write(path: str, text: str) -> None:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise Failure(f"cannot write {path}: {error.strerror}") from error
+
+
+def facts(
+    robot: Robot,
+    politeness: Politeness,
+    fetch: Fetch,
+    documents: Documents,
+    recrawl: Recrawl,
+    addresses: Sequence[str],
+) -> dict[str, Any]:
+    """What the page says, as values. `addresses` are those that the robot's requests come from, or none."""
+    identity = Identity.of(robot)
+    return {
+        "name": identity.token,
+        "user_agent": identity.user_agent,
+        "contact": robot.contact,
+        "info_url": robot.info_url,
+        "delay": f"{politeness.delay:g}",
+        "waits_as_long": politeness.response_factor > 0,
+        "addresses": list(addresses),
+        "revisits": recrawl.is_on,
+        "kinds": list(documents.kinds),
+        "max_megabytes": f"{fetch.max_body_bytes / 1e6:.0f}",
+    }
+
+
+def render_policy(facts: Mapping[str, Any]) -> str:
+    """The page as HTML, from its `facts`."""
+    loader = PackageLoader("beamtrawl.runners.commands.blocking")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("policy.html").render(facts)

@@ -7,18 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from ....transforms import urls
-from ....transforms.aliases.learned_rules import known_rules
-from ....transforms.directory.crawl_dir import CrawlDir, paths_of
-from ....transforms.directory.crawl_settings import stored_settings
+from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.verify import file_faults, promised_files
 from ....transforms.parsing.crawl_scope import CrawlScope
 from ....transforms.plugins import PluginError
-from ....transforms.settings import Scope, SettingsError, parse
+from ....transforms.settings import SettingsError, parse
 from ....transforms.tables.table_files import mending
 from ....transforms.urls.explain import explain
 from ....transforms.urls.filters import UrlFilter
 from ....transforms.urls.rejections import in_words
-from ...state.copies import copy_of
 from ...terminal.errors import Usage
 from ...terminal.units import counted
 from . import links as check_links
@@ -31,9 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     url = kinds.add_parser("url", help="how a URL is understood, rule by rule", allow_abbrev=False)
     url.add_argument("url", metavar="URL", help="as it may stand in a page")
     url.add_argument("--base", metavar="URL", help="of the page that it stands in")
-    scope = url.add_mutually_exclusive_group()
-    scope.add_argument("--dir", metavar="DIR", help="a crawl: say too whether the URL is in its scope")
-    scope.add_argument("--settings", metavar="FILE", help="the same for settings without a crawl, on any host")
+    url.add_argument("--settings", metavar="FILE", help="say too whether this crawl.toml accepts it, on any host")
     url.add_argument("--json", action="store_true", help="print JSON")
     url.set_defaults(check=check_url)
     check_robots.add_arguments(kinds.add_parser("robots", help="how a robots.txt is understood", allow_abbrev=False))
@@ -73,15 +68,10 @@ def check_url(arguments: argparse.Namespace) -> None:
         "host": urls.host(url),
         "domain": urls.domain(urls.host(url)),
     }
-    if url_filter := _url_filter(arguments):
+    if arguments.settings is not None:
+        url_filter = _url_filter(arguments.settings)
         found["rejected"] = rule = url_filter.reject(url, depth=0, redirects=0)
         found["rejected_because"] = in_words(rule, url, url_filter.scope) if rule else None
-    if arguments.dir is not None:
-        crawl = CrawlDir(arguments.dir)
-        found["aliases"] = _aliases(crawl, url)
-        if next_visit := _next_visit(crawl, urls.url_key(url)):
-            found["next_visit"] = next_visit
-        found["copy_of"] = copy_of(crawl, crawl.require_manifests(), urls.url_key(url))
     print(json.dumps(found, indent=2, ensure_ascii=False) if arguments.json else _render(found))
 
 
@@ -102,60 +92,16 @@ def check_crawl(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _url_filter(arguments: argparse.Namespace) -> UrlFilter | None:
-    if arguments.settings is not None:
-        try:
-            settings = parse(Path(arguments.settings).read_text(encoding="utf-8"), arguments.settings)
-        except (OSError, UnicodeDecodeError) as error:
-            raise Usage(f"cannot read the settings in {arguments.settings}: {error}") from error
-        except SettingsError as error:
-            raise Usage(str(error)) from error
-        return _open(CrawlScope.of("", _on_any_host(settings.scope), settings.documents, ()))
-    if arguments.dir is None:
-        return None
-    crawl = CrawlDir(arguments.dir)
-    seeds, settings = paths_of(crawl.require_manifests(), "seeds"), stored_settings(crawl)
-    return _open(CrawlScope.of(crawl.root, settings.scope, settings.documents, seeds))
-
-
-def _open(scope: CrawlScope) -> UrlFilter:
+def _url_filter(path: str) -> UrlFilter:
+    """The filter of the settings in a file; without seeds there is no host to stay on."""
     try:
-        return scope.url_filter()
-    except PluginError as error:
+        settings = parse(Path(path).read_text(encoding="utf-8"), path)
+        scope = dataclasses.replace(settings.scope, mode="any")
+        return CrawlScope.of("", scope, settings.documents, ()).url_filter()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Usage(f"cannot read the settings in {path}: {error}") from error
+    except (SettingsError, PluginError) as error:
         raise Usage(str(error)) from error
-
-
-def _aliases(crawl: CrawlDir, url: str) -> list[dict[str, str]]:
-    """The rules learned by a crawl that would change a URL, and what each makes of it."""
-    if not stored_settings(crawl).aliases.learn:
-        return []
-    rules = known_rules(crawl, crawl.require_manifests()).used
-    return [{"rule": rule.name, "url": form} for rule, form in rules.steps(url)]
-
-
-def _on_any_host(scope: Scope) -> Scope:
-    """Without seeds there is no host to stay on."""
-    return dataclasses.replace(scope, mode="any")
-
-
-def _next_visit(crawl: CrawlDir, key: bytes) -> dict[str, str] | None:
-    """When a crawl visits a URL next, and why; None if it does not, or does not know the URL."""
-    from ....transforms.sql.views import connect  # both import DuckDB
-    from ...explain.narrative import plan_reason
-
-    tables = connect(crawl, crawl.require_manifests(), ("urls", "host_changes"))
-    state = _row(tables, "SELECT * FROM urls WHERE url_key = ?", key)
-    if state is None or state["next_fetch_at"] is None:
-        return None
-    host = _row(tables, "SELECT * FROM host_changes WHERE host = ?", state["host"])
-    return {"at": f"{state['next_fetch_at']:%Y-%m-%d %H:%M:%S} UTC", "reason": plan_reason(state, host)}
-
-
-def _row(tables: Any, query: str, value: Any) -> dict[str, Any] | None:
-    found = tables.execute(query, [value])
-    names = [column[0] for column in found.description]
-    row = found.fetchone()
-    return None if row is None else dict(zip(names, row, strict=True))
 
 
 def _render(found: dict[str, Any]) -> str:
@@ -165,9 +111,4 @@ def _render(found: dict[str, Any]) -> str:
     if "rejected" in found:
         why = found["rejected"] and f"rejected by {found['rejected']}: {found['rejected_because']}"
         lines.append(f"scope: {why or 'not rejected'}")
-    lines += [f"alias by {step['rule']}: {step['url']}" for step in found.get("aliases", ())]
-    if visit := found.get("next_visit"):
-        lines.append(f"next visit: {', '.join(filter(None, visit.values()))}")
-    if copy := found.get("copy_of"):
-        lines.append(f"copy of: {copy['url']} ({copy['reason']})")
     return "\n".join(lines)

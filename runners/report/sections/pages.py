@@ -5,7 +5,6 @@ from ..content import Chart, Column, Figure, Figures, Part, Section, Table, dist
 from ..source import Source
 
 _NAMED = 20
-_PAIRS = 15  # pairs of hosts with copies
 
 
 def section(source: Source) -> Section:
@@ -47,15 +46,6 @@ def duplicates(source: Source) -> Section:
         "A duplicate is not indexed; a near duplicate only by its identifiers of programs. Pages that another site has"
         " too are indexed on both."
     )
-    if pairs := source.status.copies:
-        names = ("duplicates", "near duplicates", "same content")
-        rows = [
-            (p["host"], p["of_host"], p["duplicates"], p["near_duplicates"], p["same_content"]) for p in pairs[:_PAIRS]
-        ]
-        caption = f"Copies by host: {len(pairs):,} pair{'s' if len(pairs) > 1 else ''}" + (
-            f", the first {_PAIRS}" if len(pairs) > _PAIRS else ""
-        )
-        parts.append(Table(caption, [Column("host"), Column("copies of"), *(Column(n, "count") for n in names)], rows))
     return Section("duplicates", "Duplicates", parts)
 
 

@@ -1,10 +1,9 @@
-"""What `explain` says about a link: why it is not followed, and the factors of scorers."""
+"""What `explain` says about a link: why it is not followed."""
 
 import doctest
-import math
 from typing import Any
 
-from beamtrawl.runners.explain.found_links import LinkFacts, with_factors, with_reason
+from beamtrawl.runners.explain.link_reasons import LinkFacts, with_reason
 from beamtrawl.transforms.parsing import html_links
 from beamtrawl.transforms.parsing.html_links import FOLLOWED_KINDS, Link, followed, why_not_followed
 from tests.support.tables import each_row
@@ -35,38 +34,11 @@ REASONS: dict[str, tuple[dict[str, Any], bool, str]] = {
 
 @each_row(REASONS)
 def test_why_a_link_is_not_followed(changes: dict[str, Any], nofollow: bool, reason: str) -> None:
-    facts = LinkFacts(FOLLOWED_KINDS, frozenset([PAGE] if nofollow else []), {}, {})
+    facts = LinkFacts(FOLLOWED_KINDS, frozenset([PAGE] if nofollow else []))
     link = LINK | changes
     assert with_reason(facts, link)["not_followed"] == reason
     parts = Link(link["target_url"], link["anchor"], link["rel"] or "", link["kind"])
     assert bool(why_not_followed(parts, nofollow)) != followed(parts, nofollow)
-
-
-def failing(link: object) -> float:
-    raise KeyError("a")
-
-
-SCORERS = {"depth": lambda link: link.depth, "none": failing, "infinite": lambda link: math.inf}
-
-# changes of a link: factors and errors by scorer
-FACTORS: dict[str, tuple[dict[str, Any], list[tuple[str, float, str | None]]]] = {
-    "a link of the round": (
-        {},
-        [("depth", 4.0, None), ("none", 1.0, "KeyError"), ("infinite", 1.0, "it returned inf")],
-    ),
-    "a later round": ({"round": 3}, []),
-    "a redirect": ({"kind": "redirect"}, []),
-    "not followed": ({"rel": "nofollow"}, []),
-    "of a duplicate": ({"from_duplicate": True}, []),
-    "a page without a visit": ({"source_url": "http://b.test/"}, []),
-}
-
-
-@each_row(FACTORS)
-def test_the_factors_of_a_link(changes: dict[str, Any], expected: list[tuple[str, float, str | None]]) -> None:
-    facts = LinkFacts(FOLLOWED_KINDS, frozenset(), {(PAGE, 2): 3, (PAGE, 3): 3}, SCORERS)
-    found = with_factors(facts, LINK | changes, discovered_round=2)["factors"]
-    assert [(one["scorer"], one["factor"], one["error"]) for one in found] == expected
 
 
 def test_examples_in_docstrings() -> None:

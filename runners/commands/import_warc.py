@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import glob
-import hashlib
 import importlib.util
 import json
 import shlex
@@ -12,37 +11,34 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from ....pipeline.control import StopSignal
-from ....pipeline.imports.import_archives import Imported, Job, import_archives
-from ....transforms.archives.reader import HOW_TO_INSTALL
-from ....transforms.archives.sources import Source, Trouble, sources_of
-from ....transforms.directory.crawl_dir import CrawlDir
-from ....transforms.directory.crawl_settings import stored_settings
-from ....transforms.directory.own_files import remove
-from ....transforms.files import filesystem
-from ....transforms.outcomes import BeamtrawlError, StoreError
-from ....transforms.plugins import PluginError
-from ...crawling import session
-from ...crawling.console import Console, open_outputs, run_interruptibly
-from ...engines.choose import RUNNERS, engine, fork_early, notice, submission
-from ...process.lock import Lock
-from ...terminal.errors import Failure, Usage, one_line
-from ...terminal.numbers import whole
-from ...terminal.units import counted
+from ...pipeline.control import StopSignal
+from ...pipeline.imports.import_archives import Imported, Job, import_archives
+from ...transforms.archives.reader import HOW_TO_INSTALL
+from ...transforms.archives.sources import Source, Trouble, sources_of
+from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_settings import stored_settings
+from ...transforms.files import filesystem
+from ...transforms.outcomes import BeamtrawlError, StoreError
+from ...transforms.plugins import PluginError
+from ..crawling import session
+from ..crawling.console import Console, open_outputs, run_interruptibly
+from ..engines.choose import RUNNERS, engine, fork_early, notice, submission
+from ..process.lock import Lock
+from ..terminal.errors import Failure, Usage, one_line
+from ..terminal.numbers import whole
+from ..terminal.units import counted
 
 DAMAGED = 3
 """The exit code if a file cannot be read to its end, or not at all, and others could."""
 
-_CHUNK = 1 << 20
 _NAMED = 20  # troubles on stderr
 
 
-def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    formats = parser.add_subparsers(metavar="FORMAT", required=True)
     parser = formats.add_parser("warc", help="web archives: WARC and WACZ files", allow_abbrev=False)
     parser.add_argument("dir", metavar="DIR", help="the crawl directory, a new one or one to add to")
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="a WARC or WACZ file, a pattern of files, or - for standard input"
-    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a WARC or WACZ file, or a pattern of files")
     parser.add_argument(
         "--frontier",
         action=argparse.BooleanOptionalAction,
@@ -54,10 +50,9 @@ def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--workers", type=whole, metavar="N", help="worker processes, at most; else one a core")
     parser.add_argument("--json", action="store_true", help="print events and the result, one JSON object a line")
     parser.epilog = "What comes after -- goes to Beam."
-    parser.set_defaults(import_from=import_from_warc)
 
 
-def import_from_warc(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Import captures; Ctrl-C ends it, and the same command goes on later.
 
     1 if no file has a record to read, 3 if one is damaged.
@@ -89,11 +84,9 @@ def import_from_warc(arguments: argparse.Namespace) -> int:
 
     def work() -> Imported:
         with _without_trace(directory), Lock(directory, on_lost=stop.stop) as claimed:
-            job = _job(claimed, paths, arguments)
+            job = _job(paths, arguments)
             found = import_archives(claimed, settings, chosen, console, stop, job)
-            found.troubles = [_named(trouble, claimed) for trouble in found.troubles]
             if not found.is_stopped:
-                _forget_input(claimed)
                 session.rank_after_crawl(claimed, settings.ranking, chosen, console)
             return found
 
@@ -110,12 +103,12 @@ def import_from_warc(arguments: argparse.Namespace) -> int:
     return DAMAGED if found.records else 1
 
 
-def _job(directory: CrawlDir, paths: list[str], arguments: argparse.Namespace) -> Job:
+def _job(paths: list[str], arguments: argparse.Namespace) -> Job:
     sources: list[Source] = []
     troubles: list[Trouble] = []
     for path in paths:
         try:
-            found, wrong = sources_of(_spool(directory) if path == "-" else path)
+            found, wrong = sources_of(path)
         except FileNotFoundError as error:
             raise Usage(f"{path} is no file") from error
         except StoreError:
@@ -131,9 +124,7 @@ def _paths(words: list[str]) -> Iterator[str]:
     """The files that the words name, each once; Usage if a word names none."""
     found: dict[str, None] = {}
     for word in words:
-        if word == "-":
-            matched = [word]
-        elif "://" in word:
+        if "://" in word:
             folder, _, pattern = word.rpartition("/")
             matched = filesystem.match(folder, pattern) if "*" in pattern else [word]
         else:
@@ -142,7 +133,7 @@ def _paths(words: list[str]) -> Iterator[str]:
         if not matched:
             raise Usage(f"{word} matches no file")
         for path in matched:
-            found[path if path == "-" or "://" in path else _local(path)] = None
+            found[path if "://" in path else _local(path)] = None
     yield from found
 
 
@@ -166,30 +157,6 @@ def _without_trace(directory: CrawlDir) -> Iterator[None]:
             for folder in own:
                 with contextlib.suppress(OSError):  # it is missing, or has files
                     folder.rmdir()
-
-
-_INPUT = "attempts/import-input-"
-
-
-def _spool(directory: CrawlDir) -> str:
-    """Store standard input, under a name by its contents, so that an import of the same bytes can be resumed."""
-    draft, digest = directory.path(f"{_INPUT}draft.warc"), hashlib.blake2b(digest_size=16)
-    with filesystem.create(draft, durable=False) as sink:
-        while chunk := sys.stdin.buffer.read(_CHUNK):
-            digest.update(chunk)
-            sink.write(chunk)
-    path = directory.path(f"{_INPUT}{digest.hexdigest()}.warc")
-    filesystem.rename(draft, path)
-    return path
-
-
-def _named(trouble: Trouble, directory: CrawlDir) -> Trouble:
-    """The trouble, without the path under which standard input is stored for a while."""
-    return trouble._replace(name="standard input") if trouble.name.startswith(directory.path(_INPUT)) else trouble
-
-
-def _forget_input(directory: CrawlDir) -> None:
-    remove(directory, directory.paths("attempts", "import-input-*"))
 
 
 def _show(found: Imported, arguments: argparse.Namespace) -> None:

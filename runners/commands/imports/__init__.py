@@ -1,1 +1,0 @@
-"""`beamtrawl import`: what others have crawled, as rounds of a crawl."""

@@ -1,0 +1,41 @@
+"""Says of links why they are not followed."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from ...transforms import urls
+from ...transforms.parsing.html_links import FOLLOWED_KINDS, Link, why_not_followed
+from ...transforms.parsing.registry import kinds_of
+from ...transforms.tables.schemas import Row
+from .sources import Sources, keys
+
+
+class LinkFacts(NamedTuple):
+    """What decides on links besides themselves."""
+
+    kinds: frozenset[str]  # that are followed
+    nofollow: frozenset[str]  # URLs of the pages that ask that their links are not followed
+
+
+def read_link_facts(sources: Sources, links: Iterable[Row]) -> LinkFacts:
+    """What the tables hold on the pages of links."""
+    links = list(links)
+    pages = {
+        "url_key": keys(urls.url_key(link["source_url"]) for link in links),
+        "round": pa.array([link["round"] for link in links], pa.int32()),
+    }
+    kinds = FOLLOWED_KINDS
+    if not {link["kind"] for link in links} <= kinds:
+        kinds |= kinds_of(sources.scope.kinds).link_kinds
+    return LinkFacts(kinds, frozenset(row["url"] for row in sources.rows_of(_NOFOLLOW, pages)))
+
+
+_NOFOLLOW = "SELECT DISTINCT url FROM documents SEMI JOIN wanted USING (url_key, round) WHERE nofollow"
+
+
+def with_reason(facts: LinkFacts, link: Row) -> Row:
+    """A link with `not_followed`: why, in words; empty if it is followed."""
+    parts = Link(link["target_url"], link["anchor"] or "", link["rel"] or "", link["kind"])
+    return link | {"not_followed": why_not_followed(parts, link["source_url"] in facts.nofollow, facts.kinds)}
