@@ -45,10 +45,10 @@ def build(pipeline: beam.Pipeline, step: RevisitStep) -> None:
     urls = pipeline | "UrlsFiles" >> beam.Create(step.urls)
     if isinstance(step.criteria, IsPlanned):
         paths = pipeline | "RevisitsFiles" >> beam.Create(step.criteria.pages.paths)
-        found = paths | "PlannedKeys" >> beam.FlatMap(step.criteria.pages.keys, step.criteria.now, count)
+        due_keys = paths | "PlannedKeys" >> beam.FlatMap(step.criteria.pages.keys, step.criteria.now, count)
     else:
-        found = urls | "DueKeys" >> beam.FlatMap(read_due_keys, step.root, step.criteria, count)
-    keys = found | "Keys" >> CollectKeys(step.expected, "url_key", "host")
+        due_keys = urls | "DueKeys" >> beam.FlatMap(read_due_keys, step.root, step.criteria, count)
+    keys = due_keys | "Keys" >> CollectKeys(step.expected, "url_key", "host")
     states = urls | "States" >> ReadMatching(step.root, URLS, "url_key", count, keys)
     frontier = pipeline | "ReadFrontier" >> ReadMatchingWaiting(step.root, step.waiting, count, keys)
     files = {"states": states, "frontier": frontier} | "Revisits" >> WriteRevisits(step.root, step.round, step.criteria)

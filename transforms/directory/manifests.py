@@ -91,8 +91,8 @@ def is_last_step(file_name: str, file_names: Iterable[str]) -> bool:
     round_, _, rest = file_name.partition("-")
     if rest not in _BEFORE:
         return False
-    others = (other.partition("-") for other in file_names if other != file_name)
-    return all(number < round_ or (number == round_ and name.startswith(_BEFORE[rest])) for number, _, name in others)
+    earlier = (other.partition("-") for other in file_names if other != file_name)
+    return all(number < round_ or (number == round_ and name.startswith(_BEFORE[rest])) for number, _, name in earlier)
 
 
 def missing_steps(file_names: Collection[str]) -> list[str]:
