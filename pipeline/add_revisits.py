@@ -1,17 +1,58 @@
-"""Puts pages that are to be visited again into the frontier, between two rounds."""
+"""Puts pages that are to be visited again into the frontier: a small step between two rounds, when there are any."""
 
+import dataclasses
 import uuid
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
+import apache_beam as beam
+
+from ..transforms.batches.semi_join import CollectKeys, ReadMatching
+from ..transforms.batches.writers import ReportFiles
 from ..transforms.directory.crawl_dir import CrawlDir, Step, next_step, paths_of
 from ..transforms.directory.waiting import Waiting
+from ..transforms.frontier.advance_urls import ReadMatchingWaiting
 from ..transforms.frontier.due_pages import TAKEN, DuePages, IsPlanned
-from ..transforms.frontier.recrawl import AgeCriteria, DueCriteria, Everything, count_due
+from ..transforms.frontier.recrawl import AgeCriteria, DueCriteria, Everything, WriteRevisits, count_due, read_due_keys
 from ..transforms.settings import Recrawl, Sitemaps
-from . import revisits
+from ..transforms.tables.schemas import URLS
 from .attempt import Attempt, Engine
 from .work import work_of
+
+_ROWS_PER_PARTITION = 100_000
+
+
+@dataclasses.dataclass(frozen=True)
+class RevisitStep:
+    """The inputs and outputs of one such step; paths are below the crawl directory."""
+
+    root: str
+    round: int
+    criteria: AgeCriteria | IsPlanned
+    expected: int  # upper estimate of due pages
+    urls: Sequence[str]
+    waiting: Waiting
+    report: str
+
+
+def build(pipeline: beam.Pipeline, step: RevisitStep) -> None:
+    """Read the keys of due URLs, then their rows, and write those that are not in the frontier yet.
+
+    The keys of planned revisits are read from table revisits, others from table urls.
+    """
+    count = 1 + step.expected // _ROWS_PER_PARTITION
+    urls = pipeline | "UrlsFiles" >> beam.Create(step.urls)
+    if isinstance(step.criteria, IsPlanned):
+        paths = pipeline | "RevisitsFiles" >> beam.Create(step.criteria.pages.paths)
+        due_keys = paths | "PlannedKeys" >> beam.FlatMap(step.criteria.pages.keys, step.criteria.now, count)
+    else:
+        due_keys = urls | "DueKeys" >> beam.FlatMap(read_due_keys, step.root, step.criteria, count)
+    keys = due_keys | "Keys" >> CollectKeys(step.expected, "url_key", "host")
+    states = urls | "States" >> ReadMatching(step.root, URLS, "url_key", count, keys)
+    frontier = pipeline | "ReadFrontier" >> ReadMatchingWaiting(step.root, step.waiting, count, keys)
+    files = {"states": states, "frontier": frontier} | "Revisits" >> WriteRevisits(step.root, step.round, step.criteria)
+    files | "Report" >> ReportFiles(step.report)
 
 
 def add_revisits(
@@ -41,8 +82,8 @@ def _add_planned(crawl: CrawlDir, engine: Engine, round_: int) -> None:
     if not (expected := pages.count(now)):
         return
     urls, waiting = paths_of(manifests, "urls"), Waiting.of(manifests)
-    plan = revisits.RevisitStep(crawl.root, round_, IsPlanned(now, pages), expected, urls, waiting, attempt.report)
-    engine.run(partial(revisits.build, step=plan), work_of("revisits", pages=expected).seconds)
+    plan = RevisitStep(crawl.root, round_, IsPlanned(now, pages), expected, urls, waiting, attempt.report)
+    engine.run(partial(build, step=plan), work_of("revisits", pages=expected).seconds)
     spent, suffix = pages.spent(now), f"-{uuid.uuid4().hex[:8]}"
     attempt.commit(consumed=spent, counters={TAKEN: expected}, suffix=suffix)
 
@@ -55,8 +96,8 @@ def _add_old(crawl: CrawlDir, criteria: AgeCriteria, engine: Engine, round_: int
         return
     attempt = Attempt.after_earlier(crawl, Step("revisits", round_))
     waiting = Waiting.of(manifests)
-    plan = revisits.RevisitStep(crawl.root, round_, criteria, expected, urls, waiting, attempt.report)
-    engine.run(partial(revisits.build, step=plan), work_of("revisits", pages=expected).seconds)
+    plan = RevisitStep(crawl.root, round_, criteria, expected, urls, waiting, attempt.report)
+    engine.run(partial(build, step=plan), work_of("revisits", pages=expected).seconds)
     if attempt.files():
         attempt.commit(suffix=f"-{uuid.uuid4().hex[:8]}")
     else:

@@ -61,7 +61,7 @@ class Answer(NamedTuple):
 
     parsed: Query
     terms: Terms
-    found: Mask
+    matches: Mask  # the documents found
     total: int  # documents found
     weaker: int  # further ones, which follow these
     candidates: list[Candidate]
@@ -105,7 +105,7 @@ class Answers:
         answer = answer_to(read())
         if answer.parsed.excludes and not answer.total + answer.weaker and not deadline.cuts():
             plain = answer_to(read(is_text=True))
-            if plain.found.any():
+            if plain.matches.any():
                 answer = plain.noting(_AS_TEXT)
         if answer.weaker and not answer.total:
             answer = answer.noting(_WITHOUT_PHRASE)
@@ -115,7 +115,7 @@ class Answers:
 
     def _titles_first(self, answer: Answer, text: str, most: int, deadline: Deadline) -> list[Candidate]:
         """The first `most` candidates; those before all others whose titles begin as a text does or have its words."""
-        in_title = answer.found.copy()
+        in_title = answer.matches.copy()
         for word in answer.parsed.words:
             in_title &= containing(answer.terms.scored[word], "title", len(in_title))
         scoring = self._scoring(answer.parsed, answer.terms)
@@ -195,17 +195,17 @@ class Answers:
     ) -> tuple[Mask, int, int, list[Candidate], bool]:
         """The documents found, their number, that of weaker ones, the first after a place, and whether more follow."""
         scored, scoring = terms.scored, self._scoring(parsed, terms)
-        wider = found = self._shown(parsed.condition, scored, scoring, now)
-        if parsed.wider != parsed.condition and not found.any():
+        wider = matches = self._shown(parsed.condition, scored, scoring, now)
+        if parsed.wider != parsed.condition and not matches.any():
             wider = self._shown(parsed.wider, scored, scoring, now)
-        total, weaker = int(np.count_nonzero(found)), 0
+        total, weaker = int(np.count_nonzero(matches)), 0
         before = after.hits if after is not None else 0
-        candidates = self._first(found, False, scoring, most, order, deadline, after) if before <= total else []
-        if wider is not found and order == "score":  # the newest of all that share a word would come first
+        candidates = self._first(matches, False, scoring, most, order, deadline, after) if before <= total else []
+        if wider is not matches and order == "score":  # the newest of all that share a word would come first
             weaker = int(np.count_nonzero(wider))  # nothing is found
             if before <= weaker:
                 candidates = self._first(wider, True, scoring, most, order, deadline, after if before else None)
-        return found, total, weaker, candidates, total + weaker - before > len(candidates)
+        return matches, total, weaker, candidates, total + weaker - before > len(candidates)
 
     def _shown(
         self,

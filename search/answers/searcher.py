@@ -104,13 +104,13 @@ class Index:
         """
         directories = {"": crawls} if isinstance(crawls, CrawlDir) else crawls
         rounds = dict.fromkeys(directories) if as_of is None else _rounds(directories, as_of)
-        known = {segment.place: segment for segment, _ in previous.parts()} if previous else {}
+        open_segments = {segment.place: segment for segment, _ in previous.parts()} if previous else {}
         opened: dict[str, Opened] = {}
         notes: list[str] = []
         for name, crawl in directories.items():
             try:
                 if rounds[name] != 0 or len(directories) == 1:  # 0: it was left out
-                    opened[name] = open_crawl(crawl, rounds[name], known, leave_out)
+                    opened[name] = open_crawl(crawl, rounds[name], open_segments, leave_out)
             except CrawlDirError as error:
                 if not skips_unreadable or len(directories) == 1:
                     raise
@@ -169,7 +169,7 @@ class Index:
         explanations = [make_hits.explain(self._corpus, c.doc, parsed, terms) if explain else None for c in candidates]
         suggestion = self._respelled(query, terms.respelled)
         hits = make_hits.make_hits(self._corpus, candidates, explanations, parsed, terms, self._snippets)
-        counts = self._facets(answer.found, facet_values) if facet_values else {}
+        counts = self._facets(answer.matches, facet_values) if facet_values else {}
         notes = (*self.notes, *self._corpus.crawls.unknown(named_crawls(parsed.condition)), *parsed.notes)
         notes = (*notes, TIMED_OUT) if deadline.is_partial else notes
         following = None
@@ -249,10 +249,10 @@ class Index:
         Of several crawls, it is that of the `crawl`, or else the newest.
         """
         newest: Stored | None = None
-        for number, (segment, found) in enumerate(self.parts()):
+        for number, (segment, alive) in enumerate(self.parts()):
             name = self._corpus.crawls.of(number)
             doc = pc.index(segment.facts["url"], url).as_py()
-            if doc >= 0 and found[doc] and crawl in (None, name) and not segment.expires[doc] <= self._now():
+            if doc >= 0 and alive[doc] and crawl in (None, name) and not segment.expires[doc] <= self._now():
                 stored = _stored(segment, doc, segment.forms(parse(query).words), name)
                 if newest is None or _time(stored) > _time(newest):
                     newest = stored
@@ -260,20 +260,20 @@ class Index:
 
     def _by_host(self, answer: Answer, order: str, per_host: int) -> list[Candidate]:
         """The candidates, those that are documents found grouped by host."""
-        found, weaker = answer.candidates[: answer.total], answer.candidates[answer.total :]
-        places = [self._corpus.place(candidate.doc) for candidate in found]
+        matches, weaker = answer.candidates[: answer.total], answer.candidates[answer.total :]
+        places = [self._corpus.place(candidate.doc) for candidate in matches]
         hosts = [segment.facts["host"][doc].as_py() for segment, doc in places]
-        scores = [candidate.score if order == "score" else 1.0 for candidate in found]
-        return [found[place] for place in by_host(hosts, scores, per_host)] + weaker
+        scores = [candidate.score if order == "score" else 1.0 for candidate in matches]
+        return [matches[place] for place in by_host(hosts, scores, per_host)] + weaker
 
     def _now(self) -> np.datetime64:
         return np.datetime64(int(self._clock() * 1e6), "us")
 
-    def _facets(self, found: Mask, most: int) -> Facets:
+    def _facets(self, matches: Mask, most: int) -> Facets:
         corpus = self._corpus
-        counts = {CRAWL: corpus.crawls.counts(found)} if corpus.crawls.names else {}
-        counts |= {name: corpus.counts(fact, found) for name, fact in FACTS.items()}
-        return facets(counts, corpus.years(found), most)
+        counts = {CRAWL: corpus.crawls.counts(matches)} if corpus.crawls.names else {}
+        counts |= {name: corpus.counts(fact, matches) for name, fact in FACTS.items()}
+        return facets(counts, corpus.years(matches), most)
 
     def _respelled(self, query: str, changes: Mapping[str, str]) -> str | None:
         """The query with other words in place of some; None if it stays the same."""

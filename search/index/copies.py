@@ -18,14 +18,14 @@ class Copies(NamedTuple):
     docs: Longs
     groups: Longs  # equal for equal contents
 
-    def others(self, found: Mask, scores: npt.NDArray[np.float64]) -> Longs:
-        """The found documents for which another found document has the same content and a better score.
+    def others(self, matches: Mask, scores: npt.NDArray[np.float64]) -> Longs:
+        """The matching documents for which another one has the same content and a better score.
 
         `scores` are parallel to `docs`. Of equal scores, the first in the order of URLs counts as better.
         """
-        is_found = found[self.docs]
-        docs, groups = self.docs[is_found], self.groups[is_found]
-        order = np.lexsort((-scores[is_found], groups))  # stable: by URL where both are equal
+        is_match = matches[self.docs]
+        docs, groups = self.docs[is_match], self.groups[is_match]
+        order = np.lexsort((-scores[is_match], groups))  # stable: by URL where both are equal
         is_first = np.diff(groups[order], prepend=-1) != 0
         return docs[order[~is_first]]
 

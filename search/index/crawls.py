@@ -46,17 +46,17 @@ class Crawls:
             if not any(is_like(name, value.split("*")) for name in self.names):
                 yield f"{CRAWL}:{value} finds nothing: the crawls are {', '.join(self.names)}"
 
-    def counts(self, found: Mask) -> dict[str, int]:
+    def counts(self, matches: Mask) -> dict[str, int]:
         """How many of the documents found each crawl has."""
         counts = dict.fromkeys(self.names, 0)
         ends = np.cumsum([0, *self._sizes])
         for name, start, end in zip(self.of_segments, ends, ends[1:], strict=False):
-            counts[name] += int(np.count_nonzero(found[start:end]))
+            counts[name] += int(np.count_nonzero(matches[start:end]))
         return {name: count for name, count in counts.items() if count}
 
-    def older(self, found: Mask, among_found: bool) -> npt.NDArray[np.int64]:
-        """The documents whose URL another crawl has fetched later: in any case, or only if that document is found."""
-        return self._not_first(found[self._docs]) if among_found else self._older
+    def older(self, matches: Mask, among_matches: bool) -> npt.NDArray[np.int64]:
+        """The documents whose URL another crawl has fetched later: in any case, or only if that document matches."""
+        return self._not_first(matches[self._docs]) if among_matches else self._older
 
     def _not_first(self, are_wanted: Mask) -> npt.NDArray[np.int64]:
         docs, urls = self._docs[are_wanted], self._urls[are_wanted]

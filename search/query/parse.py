@@ -216,16 +216,16 @@ class _Parser:
         """A word, a phrase or a pattern, also of a field; what it is searched for is collected if it scores."""
         is_word, is_quoted = lexeme.kind not in FIELDS, lexeme.is_quoted
         text = f"{lexeme.kind} {lexeme.text}" if lexeme.kind in FILTERS else lexeme.text
-        found = None if is_quoted or self.is_long else pattern(text)
-        terms = (found,) if found else tuple(tokens(text))[:MAX_PHRASE]
-        morphemes = () if is_quoted or found or not is_word else tuple(self._morphemes(text))[:MAX_PHRASE]
+        like = None if is_quoted or self.is_long else pattern(text)
+        terms = (like,) if like else tuple(tokens(text))[:MAX_PHRASE]
+        morphemes = () if is_quoted or like or not is_word else tuple(self._morphemes(text))[:MAX_PHRASE]
         piece = _Piece(terms, morphemes, is_quoted)
-        if unsearched := "" if is_quoted or found or self.is_long else _signs(text):
+        if unsearched := "" if is_quoted or like or self.is_long else _signs(text):
             self.notes.append(f"{unsearched} is not searched: an index has words, without signs")
         if scores:
             self._has_words |= bool(terms) and not is_quoted
-            self.in_order += () if found else terms
-            words = (terms if is_quoted else piece.words) + (() if found else tuple(identifiers(text))[:MAX_PHRASE])
+            self.in_order += () if like else terms
+            words = (terms if is_quoted else piece.words) + (() if like else tuple(identifiers(text))[:MAX_PHRASE])
             of_pairs = pair_weights(text) if any(map(is_overlapping, terms)) else {}
             for word in words:
                 self.weights[word] += of_pairs.get(word, 1)
@@ -271,8 +271,8 @@ def _signs(text: str) -> str:
     >>> _signs("operator<="), _signs("operator[]"), _signs("<="), _signs("C++"), _signs("a?"), _signs("node.js/")
     ('<=', '[]', '<=', '', '', '')
     """
-    found = _CODE_SIGNS.fullmatch(text)
-    return found["signs"] if found and found["signs"] not in "".join(tokens(text)) else ""
+    match = _CODE_SIGNS.fullmatch(text)
+    return match["signs"] if match and match["signs"] not in "".join(tokens(text)) else ""
 
 
 def _is_name(text: str, terms: Sequence[str]) -> bool:
@@ -291,10 +291,10 @@ def _whole(part: Condition | _Piece) -> Condition:
 
 
 def _join(kind: type[AllOf] | type[AnyOf], parts: Iterable[Condition | _Piece | None]) -> Condition | _Piece | None:
-    found = [part for part in parts if part is not None]
-    if len(found) < 2:
-        return found[0] if found else None
-    return kind(tuple(map(_whole, found)))
+    given = [part for part in parts if part is not None]
+    if len(given) < 2:
+        return given[0] if given else None
+    return kind(tuple(map(_whole, given)))
 
 
 def _requires(condition: Condition, kinds: tuple[type, ...]) -> bool:

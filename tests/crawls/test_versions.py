@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.transforms.directory.migrations import SCHEMA_VERSION
+from beamtrawl.transforms.directory.manifests import SCHEMA_VERSION
 from tests.support.command_line import beamtrawl
 from tests.support.crawls import rows, states
 from tests.support.web import Web, html

@@ -7,9 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.duplicates import identifiers as module
-from beamtrawl.transforms.duplicates.identifiers import MOST, identifiers
-from beamtrawl.transforms.duplicates.near_rows import is_folded, reduce_near_duplicates
+from beamtrawl.transforms.duplicates import near_rows as module
+from beamtrawl.transforms.duplicates.near_rows import (
+    MOST_IDENTIFIERS,
+    identifiers,
+    is_folded,
+    reduce_near_duplicates,
+)
 from beamtrawl.transforms.tables.schemas import DOCUMENTS
 
 # text: its identifiers
@@ -38,7 +42,7 @@ def test_any_text_has_identifiers_that_stand_in_it(text: str) -> None:
 
 
 def test_the_number_of_identifiers_is_bounded() -> None:
-    assert len(identifiers(" ".join(f"name_x{number}" for number in range(MOST + 9)))) == MOST
+    assert len(identifiers(" ".join(f"name_x{number}" for number in range(MOST_IDENTIFIERS + 9)))) == MOST_IDENTIFIERS
 
 
 def test_a_near_duplicate_is_indexed_by_its_identifiers() -> None:

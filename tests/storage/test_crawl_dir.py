@@ -20,8 +20,7 @@ from beamtrawl.transforms.directory.crawl_dir import (
     render_manifest,
     visible_files,
 )
-from beamtrawl.transforms.directory.manifests import REDO
-from beamtrawl.transforms.directory.migrations import SCHEMA_VERSION
+from beamtrawl.transforms.directory.manifests import REDO, SCHEMA_VERSION
 from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.files.local_disk import LocalDisk
 from beamtrawl.transforms.tables.table_files import TableFile

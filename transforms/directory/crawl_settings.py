@@ -31,5 +31,5 @@ def last_settings(manifests: Sequence[Manifest]) -> dict[str, Any] | None:
     Random samples are left out: their limits are not those of the crawl.
     """
     of_rounds = (m.settings for m in manifests if m.step == "fetch" and m.settings is not None)
-    found = [settings for settings in of_rounds if "priority.random" not in settings]
-    return found[-1] if found else None
+    ordinary = [settings for settings in of_rounds if "priority.random" not in settings]
+    return ordinary[-1] if ordinary else None

@@ -1,21 +1,31 @@
-"""Manifests: one JSON file for each committed step, with the files that it read and wrote."""
+"""Manifests: one JSON file for each committed step, with the files that it read and wrote.
+
+A program reads crawls of its own schema version and of all earlier ones, without rewriting a file, and writes its own
+version; it refuses later ones. A version grows with each field of a manifest, and with each change that an earlier
+program would misread. Fields that an earlier version lacks have their defaults; columns that were added to a table are
+null in older files (`table_files.conform`), which needs no new version.
+"""
 
 import contextlib
 import dataclasses
 import functools
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from importlib import metadata
 from typing import Any
 
 from ..outcomes import CrawlDirError
 from ..tables.table_files import TableFile
-from .migrations import SCHEMA_VERSION, NewerVersion, upgraded
 
 FORMAT = "beamtrawl-crawl"
+SCHEMA_VERSION = 4
 _SUFFIX = re.compile(r"(-\w+)?\.json")
+
+
+class NewerVersion(ValueError):
+    """A manifest that a newer program has written: nothing is wrong with it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +65,7 @@ class Manifest:
 
 
 _FIELDS = frozenset(field.name for field in dataclasses.fields(Manifest))
+_ADDED_IN_2: Mapping[str, Any] = {"index_files": [], "index_replaced": [], "index_dropped": [], "replaced": []}
 
 
 @functools.cache
@@ -80,8 +91,8 @@ def is_last_step(file_name: str, file_names: Iterable[str]) -> bool:
     round_, _, rest = file_name.partition("-")
     if rest not in _BEFORE:
         return False
-    others = (other.partition("-") for other in file_names if other != file_name)
-    return all(number < round_ or (number == round_ and name.startswith(_BEFORE[rest])) for number, _, name in others)
+    earlier = (other.partition("-") for other in file_names if other != file_name)
+    return all(number < round_ or (number == round_ and name.startswith(_BEFORE[rest])) for number, _, name in earlier)
 
 
 def missing_steps(file_names: Collection[str]) -> list[str]:
@@ -120,7 +131,13 @@ def manifest_of(file_name: str, data: Any) -> Manifest:
     """The manifest with the fields in `data`; ValueError, TypeError or KeyError if they are not those of a manifest."""
     if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
         raise ValueError("it is not a manifest of Beamtrawl")
-    data = upgraded(data)
+    version = data["schema_version"]
+    if not isinstance(version, int) or version < 1:
+        raise ValueError(f"it has schema version {version!r}")
+    if version > SCHEMA_VERSION:
+        raise NewerVersion(f"it has schema version {version}, this program reads up to {SCHEMA_VERSION}")
+    if version == 1:
+        data = {**_ADDED_IN_2, "index_links": {}, **data}
     for name in ("files", "index_files"):
         data[name] = tuple(TableFile(**file) for file in data[name])
     lists = ("consumed", "index", "index_replaced", "index_dropped", "replaced")
@@ -129,7 +146,7 @@ def manifest_of(file_name: str, data: Any) -> Manifest:
             raise ValueError(f"its {field} is no {kind.__name__}")
     if unknown := data.keys() - _FIELDS:
         raise NewerVersion(f"it has the fields {', '.join(sorted(unknown))}, which this program does not know")
-    data |= {name: tuple(data[name]) for name in lists}
+    data |= {name: tuple(data[name]) for name in lists} | {"schema_version": SCHEMA_VERSION}
     manifest = Manifest(**data)
     for path in _paths_in(manifest):
         if not isinstance(path, str) or not _BELOW.fullmatch(path):

@@ -35,8 +35,8 @@ def file_faults(crawl: CrawlDir, files: Iterable[TableFile]) -> Iterator[Fault]:
 
 def _problem(crawl: CrawlDir, file: TableFile) -> str | None:
     try:
-        if found := problem(crawl.root, file):
-            return found
+        if fault := problem(crawl.root, file):
+            return fault
         with open_parquet(crawl.root, file.path) as parquet:
             rows = parquet.metadata.num_rows
     except (OSError, CrawlDirError) as error:

@@ -1,5 +1,6 @@
 """Columns of documents and rows of table near that record near duplicates."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,27 @@ import pyarrow.compute as pc
 from .. import urls
 from ..tables.schemas import DOCUMENTS, KEY, NEAR
 from ..tables.table_files import conform
-from .identifiers import identifiers
+
+MOST_IDENTIFIERS = 1_000
+"""Maximum number of identifiers of a text."""
+
+_IDENTIFIER = re.compile(
+    r"(?<![^\W_])(?:"
+    r"[A-Za-z]+[0-9]*(?:(?:_+|::|\.)[A-Za-z]+[0-9]*)+"
+    r"|[A-Z]?[a-z]+[0-9]*(?:[A-Z][a-z]*[0-9]*)+"
+    r")(?![^\W_])"
+)
+
+
+def identifiers(text: str) -> list[str]:
+    """The first distinct identifiers of a text, in order.
+
+    >>> identifiers("Call gtk_widget_show(). See _mm256_add_epi16, std::vec::push, pandas.Series or getElementById.")
+    ['gtk_widget_show', 'mm256_add_epi16', 'std::vec::push', 'pandas.Series', 'getElementById']
+    >>> identifiers("Open from 9:30. Token 4f9a02c711, version 1.2, see: the end.")
+    []
+    """
+    return list(dict.fromkeys(match[0] for match in _IDENTIFIER.finditer(text)))[:MOST_IDENTIFIERS]
 
 
 def mark_near_duplicates(pages: pa.Table, verdicts: pa.Table) -> pa.Table:

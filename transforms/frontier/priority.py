@@ -59,8 +59,8 @@ def classes(rows: pa.Table, settings: Priority, failing: AbstractSet[str] = froz
         is_low = pc.or_(is_low, pc.is_in(rows["host"], pa.array(sorted(failing), pa.string())))
     is_revisit = pc.equal(rows["reason"], "recrawl")
     masks = [np.asarray(pc.fill_null(mask, False)) for mask in (is_revisit, rows["foreign"], is_low, is_high)]
-    found = [UrlClass.REVISIT, UrlClass.FOREIGN, UrlClass.LOW, UrlClass.HIGH]
-    return np.select(masks, found, UrlClass.NORMAL).astype(np.int8)
+    of_masks = [UrlClass.REVISIT, UrlClass.FOREIGN, UrlClass.LOW, UrlClass.HIGH]
+    return np.select(masks, of_masks, UrlClass.NORMAL).astype(np.int8)
 
 
 def _slots(weights: Sequence[float], first: int, count: int) -> list[int]:

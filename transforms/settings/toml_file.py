@@ -56,8 +56,8 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
             continue
         part = SECTIONS.get(table)
         if part is None or not isinstance(values, dict):
-            known = ", ".join([*(f"[{name}]" for name in SECTIONS), *(f"[[{name}]]" for name in RULES)])
-            raise SettingsError(f"{name}, line {_line(text, '', table)}: unknown table or key {table}; known: {known}")
+            names = ", ".join([*(f"[{name}]" for name in SECTIONS), *(f"[[{name}]]" for name in RULES)])
+            raise SettingsError(f"{name}, line {_line(text, '', table)}: unknown table or key {table}; known: {names}")
         fields = {f.name: f for f in dataclasses.fields(part.type)}  # type: ignore[arg-type]
         given = {RENAMED.get(f"{table}.{key}", f".{key}").partition(".")[2]: value for key, value in values.items()}
         given = {key: value for key, value in given.items() if f"{table}.{key}" not in GONE}
@@ -66,8 +66,8 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
             if key not in fields:
                 raise SettingsError(f"{where}: unknown key; {_hint(table, key, fields)}")
             where += f" = {shown(fields[key], value)}"
-            if found := problem(fields[key], value):
-                raise SettingsError(f"{where}: {found}")
+            if wrong := problem(fields[key], value):
+                raise SettingsError(f"{where}: {wrong}")
         parts[table] = part.type(**given)  # type: ignore[operator]
     return Settings(**parts)
 
@@ -147,10 +147,10 @@ def render(settings: Settings) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _hint(table: str, key: str, known: Iterable[str]) -> str:
+def _hint(table: str, key: str, keys: Iterable[str]) -> str:
     """What a user may have meant by an unknown key of a table."""
-    near = difflib.get_close_matches(key, known, 1)
-    return f"did you mean {near[0]}?" if near else f"[{table}] has {', '.join(known)}"
+    near = difflib.get_close_matches(key, keys, 1)
+    return f"did you mean {near[0]}?" if near else f"[{table}] has {', '.join(keys)}"
 
 
 @functools.cache
@@ -211,18 +211,18 @@ def _line(text: str, table: str, key: str, number: int = 1) -> int:
 
     `number` is that of the table in an array of tables.
     """
-    current, found, seen = "", 1, 0
+    current, line_of_table, seen = "", 1, 0
     for place, line in enumerate(text.split("\n"), 1):  # splitlines cuts where TOML does not
         if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line):
             current = header[1]
             if current == (table or key):
                 seen += 1
-                found = place if seen == number else found
+                line_of_table = place if seen == number else line_of_table
         elif current == table and seen in (0, number) and _sets(line, key):
             return place
         elif not current and _sets(line, table):
-            found = place
-    return found
+            line_of_table = place
+    return line_of_table
 
 
 def _sets(line: str, key: str) -> bool:

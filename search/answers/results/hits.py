@@ -93,17 +93,17 @@ def as_json(results: Results) -> dict[str, Any]:
     partial = {"partial": True} if results.is_partial else {}
     next_ = {"next": results.next} if results.next else {}
     weaker = {"weaker": results.weaker} if results.weaker else {}
-    found = {"query": results.query, "total": results.total} | weaker | partial | help_with_spelling | notes
-    return found | {"hits": hits} | next_ | help_with_filters
+    fields = {"query": results.query, "total": results.total} | weaker | partial | help_with_spelling | notes
+    return fields | {"hits": hits} | next_ | help_with_filters
 
 
 def _hit_as_json(hit: Hit) -> dict[str, Any]:
-    found = dataclasses.asdict(hit)
-    found["snippet"] = str(hit.snippet)
+    fields = dataclasses.asdict(hit)
+    fields["snippet"] = str(hit.snippet)
     for name in ("fetched_at", "published_at"):
-        found[name] = found[name] and found[name].isoformat()
-    found["path"] = list(hit.path)
+        fields[name] = fields[name] and fields[name].isoformat()
+    fields["path"] = list(hit.path)
     for name in ("explanation", "facts", "crawl", "section_url", "path", "is_weaker"):
-        if not found[name]:
-            del found[name]
-    return found
+        if not fields[name]:
+            del fields[name]
+    return fields
