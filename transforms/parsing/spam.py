@@ -96,9 +96,10 @@ _BETWEEN = re.compile(r"\s+[|·•–—-]+\s+|\s*::\s*")
 def traits(root: Element, source: str) -> Traits:
     """The traits of a parsed page and its source."""
     styled = [(block.attr("style") or "", block) for block in root.select("[style]")]
-    hiding = set(filter(_HIDING.search, {style for style, _ in styled}))
+    hiding = set(filter(_HIDING.search, {style for style, _ in styled})) if styled else ()
     hidden = itertools.islice((block for style, block in styled if style in hiding), _MOST_HIDDEN)
-    leads_away = _LEADING_AWAY.search(source[:_SOURCE_LOOKED_AT]) is not None
+    start = source[:_SOURCE_LOOKED_AT]
+    leads_away = "location" in start and _LEADING_AWAY.search(start) is not None
     return Traits(max((len(block.text.split()) for block in hidden), default=0), leads_away)
 
 

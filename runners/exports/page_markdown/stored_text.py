@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from ....transforms.parsing.main_text import CODE
+from ....transforms.duplicates.digest import CODE
 from .escapes import code_block, escape, escape_start, heading
 
 _LEVEL = 2  # of headings, whose levels are not stored
