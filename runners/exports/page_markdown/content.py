@@ -28,7 +28,7 @@ _BLOCKS_IN_LINK = ", ".join(f"a[href]:has({name})" for name in ("h1,h2,h3,h4,h5,
 _BLOCKS = tuple(sorted(text_layout.BLOCKS))
 _CODE = ("code", "kbd", "samp", "tt")
 
-_FORM = turbohtml.Markdown(
+FORM = turbohtml.Markdown(
     document=turbohtml.Markdown.Document(line_break="backslash"),
     links=turbohtml.Markdown.Links(autolink=False),
     tables=turbohtml.Markdown.Tables(header="detect", cell_blocks="text"),
@@ -156,7 +156,7 @@ def markdown(found: Content, link: Callable[[str], str] = str) -> str:
         lines = [line.rstrip() for line in text_layout.code_text(pre).split("\n")]
         code.write(pre, "\n".join(lines).strip("\n"))
     tables.write(root)
-    return without_carriers(_UNSEEN.sub("", root.to_markdown(_FORM)))
+    return without_carriers(_UNSEEN.sub("", root.to_markdown(FORM)))
 
 
 def _write_links(root: Element, base: str, link: Callable[[str], str]) -> None:
