@@ -86,28 +86,34 @@ def _lines(root: Element, has_banner: bool) -> text_layout.Lines:
 
 def _removed(root: Element, found: text_layout.Lines, stored: Sequence[str] | None) -> list[Node] | None:
     """The nodes of lines that are not among the stored ones; None if the tree does not have all of those."""
-    wanted = [_line(line) for line in (found.lines if stored is None else stored) if line.strip()]
-    removed, kept, place = list[Node](), set[Node](), 0
-    for number, (line, nodes) in enumerate(_with_nodes(root, [*found.banner, *found.lines])):
-        if number >= len(found.banner) and place < len(wanted) and line == wanted[place]:
-            place += 1
+    lines, is_kept = [*found.banner, *found.lines], [False] * len(found.banner)
+    if stored is None or stored == found.lines:  # the most common case, without a look at each line
+        is_kept += [True] * len(found.lines)
+    else:
+        wanted, place = [_line(line) for line in stored if line.strip()], 0
+        for line in found.lines:
+            is_kept.append(place < len(wanted) and _line(line) == wanted[place])
+            place += is_kept[-1]
+        is_cut = sum(map(len, stored)) + len(stored) > main_text.MAX_TEXT  # then the last line may be a part of one
+        if place < len(wanted) - is_cut:
+            return None
+    last = max((number for number, keep in enumerate(is_kept) if not keep), default=-1)
+    removed, kept = list[Node](), set[Node]()
+    for keep, nodes in zip(is_kept, _nodes(root, lines[: last + 2]), strict=False):  # the next may share a node with it
+        if keep:
             kept.update(nodes)
         else:
             removed += nodes
-    is_cut = (
-        stored is not None and sum(map(len, stored)) + len(stored) > main_text.MAX_TEXT
-    )  # then the last line may be a part of one
-    return [node for node in removed if node not in kept] if place >= len(wanted) - is_cut else None
+    return [node for node in removed if node not in kept]
 
 
-def _with_nodes(root: Element, lines: Iterable[str]) -> Iterator[tuple[str, list[Node]]]:
-    """Each line with the nodes that have its text, of code the `pre`. Of both, the visible characters are the same."""
+def _nodes(root: Element, lines: Iterable[str]) -> Iterator[list[Node]]:
+    """The nodes that have the text of each line, of code the `pre`. Of both, the visible characters are the same."""
     texts = (node for node in root.descendants if isinstance(node, Text))
     node: Text | None = None
     left = 0  # visible characters of the node that the next lines have
-    for each in lines:
-        line, nodes = _line(each), list[Node]()
-        missing = _ink(line)
+    for line in lines:
+        nodes, missing = list[Node](), _ink(_line(line))
         while missing:
             if node and left:
                 nodes.append(node.closest("pre:not(pre pre)") or node)
@@ -116,7 +122,7 @@ def _with_nodes(root: Element, lines: Iterable[str]) -> Iterator[tuple[str, list
                 left = _ink(node.data)
             else:
                 break
-        yield line, nodes
+        yield nodes
 
 
 def _ink(text: str) -> int:
