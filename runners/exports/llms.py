@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from markdown_it import MarkdownIt
+from turbohtml import Element, Text
 
-from .page_markdown.content import without_unseen
-from .page_markdown.escapes import destination, escape, escape_start, heading
+from .page_markdown.content import FORM, without_unseen
 
 _PAGES = "Pages"
 """The section of pages that are in no folder."""
@@ -44,16 +44,17 @@ def home_of(entries: Sequence[Entry]) -> Entry:
 def llms_lines(entries: Sequence[Entry], host: str) -> Iterator[str]:
     """The lines of llms.txt: the name of the site, what it says about itself, and its pages by folder."""
     home = home_of(entries)
-    yield heading(1, _text(home.title) or escape(host))
+    yield _block("h1", _line(home.title) or host)
     if home.description:
-        yield from ("", f"> {escape_start(_text(home.description))}")
+        yield from ("", _block("blockquote", _line(home.description)))
     section = None
     for entry in sorted(entries, key=lambda entry: entry.place):
         if entry.place[0] != section:
             section = entry.place[0]
-            yield from ("", heading(2, _text(section) or _PAGES), "")
-        note = _text(entry.description[:_LONGEST_NOTE])
-        yield f"- [{_text(entry.title) or escape(entry.url)}]({destination(entry.url)}){f': {note}' if note else ''}"
+            yield from ("", _block("h2", _line(section) or _PAGES), "")
+        note = _line(entry.description[:_LONGEST_NOTE])
+        link = Element("a", {"href": entry.url}, [Text(_line(entry.title) or entry.url)])
+        yield f"- {_block('p', link, f': {note}' if note else '')}"
 
 
 def ends(text: str) -> bool:
@@ -74,12 +75,17 @@ _OPENS = re.compile(r"`{3}|~{3}|<[!?spt]", re.IGNORECASE)  # CommonMark 0.31, 4.
 
 def full_page(entry: Entry, markdown: str) -> str:
     """A page in llms-full.txt. No line of it is that which begins the next page."""
-    title, text = heading(1, _text(entry.title) or escape(entry.url)), _SOURCE.sub(r"\g<0>\\", markdown.strip())
+    title, text = _block("h1", _line(entry.title) or entry.url), _SOURCE.sub(r"\g<0>\\", markdown.strip())
     return f"{title}\n\nSource: <{entry.url}>\n\n{text}\n\n"
 
 
 _SOURCE = re.compile(r"^\W*Source\W*:\W*?(?=<)", re.IGNORECASE | re.MULTILINE)
 
 
-def _text(text: str) -> str:
-    return escape(" ".join(without_unseen(text).split()))
+def _line(text: str) -> str:
+    return " ".join(without_unseen(text).split())
+
+
+def _block(tag: str, *parts: Element | str) -> str:
+    """A block as Markdown, in one line; no character of a string is markup."""
+    return Element(tag, {}, [Text(part) if isinstance(part, str) else part for part in parts]).to_markdown(FORM)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ...search.answers.results.carriers import without_carriers
-from ...transforms.parsing.main_text import CODE
+from ...transforms.duplicates.digest import CODE
 from ...transforms.sections.section import TERM_LEVEL, Place, Section, places
 
 BYTES_PER_TOKEN = 4

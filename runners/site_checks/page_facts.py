@@ -15,8 +15,8 @@ from turbohtml import Element
 from ...transforms import urls
 from ...transforms.http import media_types
 from ...transforms.parsing import charsets, html_links, html_metadata, html_tree, rel_canonical, robots_meta
-from ...transforms.parsing.main_text import collapse
 from ...transforms.parsing.source import MAX_MARKUP
+from ...transforms.parsing.text_layout import collapse
 from ...transforms.sections.element_ids import Ids, settled_ids
 
 MAX_REFERENCES = html_links.MAX_LINKS

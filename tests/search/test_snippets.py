@@ -8,7 +8,7 @@ from beamtrawl.search.answers.results import snippets
 from beamtrawl.search.answers.results.form_matches import prepared
 from beamtrawl.search.answers.results.snippets import searchable, snippet
 from beamtrawl.search.answers.searcher import Index
-from beamtrawl.transforms.parsing import main_text
+from beamtrawl.transforms.duplicates import digest
 from tests.support.corpus import indexed
 from tests.support.tables import each_row
 
@@ -131,7 +131,7 @@ def test_a_snippet_keeps_the_lines_of_code(text, shown):
 
 
 def test_code_is_marked_as_the_parser_marks_it():
-    assert snippets.CODE == main_text.CODE
+    assert snippets.CODE == digest.CODE
 
 
 def test_a_single_letter_is_marked_only_by_itself():

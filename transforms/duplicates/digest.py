@@ -8,7 +8,7 @@ seconds, or is in a short line that contains a word typical of notices.
 import hashlib
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 ENOUGH = 64
 """Minimum number of characters of a text for comparison; shorter texts are compared as bytes."""
@@ -16,13 +16,13 @@ ENOUGH = 64
 _NOTICE = 120
 """Maximum length in characters of a line that may be a notice; written content is often longer."""
 
-_TOGETHER = 50  # lines that are tested together
+_TOGETHER = 12  # lines that are tested together
 
 _ADVERTS = (
     *("advertisement", "advertising:", "ad:", "ads:", "ads by ", "sponsored:", "sponsored by ", "promoted:"),
     *("anzeige:", "werbung:", "publicité", "publicidad:", "広告", "广告", "廣告", "광고"),
 )
-_STARTS = {start for advert in _ADVERTS for start in (advert[0], advert[0].upper())}  # of advertisements
+_MAY_BE_ADVERT = re.compile(rf"\n(?:{'|'.join(_ADVERTS)})", re.IGNORECASE)
 _NOTICES = frozenset(
     """
     generated rendered updated modified revised retrieved accessed printed cached visit visits visitor visitors hits
@@ -32,9 +32,15 @@ _NOTICES = frozenset(
     aggiornato aggiornata modificato modificata generato generata visitatori
     """.split()  # noqa: SIM905
 )
-_CJK_NOTICE = re.compile("更新|作成|訪問者|閲覧|生成|访问|浏览|방문|조회|갱신|수정|생성|[秒分间時天日초시간]\\s?[前전]")
+_CJK_WORDS = ("更新", "作成", "訪問者", "閲覧", "生成", "访问", "浏览", "방문", "조회", "갱신", "수정", "생성")
+# Each alternative begins with a character: this makes a search five times as fast.
+_CJK_NOTICE = re.compile("|".join([*_CJK_WORDS, *(f"{unit}\\s?[前전]" for unit in "秒分间時天日초시간")]))
 _OF_TIME, _AT_PRESENT = frozenset({"time", "date"}), frozenset({"current", "local", "server", "now"})
 
+CODE = "\t"
+"""The first character of a line of preformatted text; its indentation follows."""
+
+_INDENTATION = re.compile(f"\n{CODE} *")
 _NUMBER = re.compile("[0-9]")
 _WORDS = re.compile(r"[^\W\d_]+")
 _NO_DIGIT = bytes(sorted({*range(256)} - {*b"0123456789\n"}))
@@ -90,20 +96,30 @@ def settle(text: str) -> str:
     >>> settle("Tides\\nAdvertisement: Boots!\\nGenerated on Thursday, 5 March 2026\\nOpen from 9:30, since 1998.")
     'Tides\\nGenerated on 0\\nOpen from 9:30, since 1998.'
     """
-    lines = [line.lstrip() if line.startswith("\t") else line for line in text.split("\n")]
-    parts = (lines[start : start + _TOGETHER] for start in range(0, len(lines), _TOGETHER))
-    settled = (map(_settle, part) if _may_change(part) else part for part in parts)
-    return "\n".join(filter(None, itertools.chain.from_iterable(settled)))
+    if CODE in text:
+        text = _INDENTATION.sub("\n", f"\n{text}")[1:]
+    lines = text.split("\n")
+    for number in {*_suspects(text, lines)}:
+        lines[number] = _settle(lines[number])
+    return "\n".join(filter(None, lines))
 
 
-def _may_change(lines: Sequence[str]) -> bool:
-    """Whether `_settle` may change one of some lines; faster than `_settle`, which changes one line in 300."""
-    text = "\n".join(lines)
-    if " ago" in text or _CLOCK.search(text) or any(_is_advert(line) for line in lines if line[:1] in _STARTS):
-        return True
-    digits = text.encode("ascii", "ignore").translate(None, _NO_DIGIT).split(b"\n")
-    numbered = itertools.compress(lines, digits)
-    return _is_notice("\n".join([line for line in numbered if len(line) <= _NOTICE]))
+def _suspects(text: str, lines: Sequence[str]) -> Iterator[int]:
+    """The numbers of the lines that `_settle` may change; it changes one line in 300."""
+    digits = text.encode(errors="ignore").translate(None, _NO_DIGIT).split(b"\n")
+    numbered = list(itertools.compress(range(len(lines)), digits))
+    has_clock = _CLOCK.search(text) is not None
+    yield from _notices([number for number in numbered if has_clock or len(lines[number]) <= _NOTICE], lines)
+    if " ago" in text or _MAY_BE_ADVERT.search(text) or _is_advert(text):
+        yield from (number for number, line in enumerate(lines) if " ago" in line or _is_advert(line))
+
+
+def _notices(numbers: Sequence[int], lines: Sequence[str]) -> Iterator[int]:
+    """The numbers of the lines that may be notices."""
+    for start in range(0, len(numbers), _TOGETHER):
+        together = numbers[start : start + _TOGETHER]
+        if _is_notice("\n".join([lines[number] for number in together])):
+            yield from together
 
 
 def _settle(line: str) -> str:
@@ -134,4 +150,6 @@ def _is_notice(line: str) -> bool:
 def _letters(text: str) -> list[str]:
     """The runs of letters of a text; it is searched only where it has other characters than ASCII."""
     pieces = text.encode(errors="surrogatepass").translate(_SEPARATING).decode(errors="surrogatepass").split()
+    if text.isascii():
+        return pieces
     return pieces + _WORDS.findall(" ".join([piece for piece in pieces if not piece.isascii()]))

@@ -3,28 +3,19 @@
 import codecs
 import functools
 import re
+from collections.abc import Iterator
 
 import turbohtml
 from turbohtml.detect import detect  # it registers the codecs `whatwg-*`, the decoders of the standard
 
-_PRESCAN_BYTES = 65_536  # browsers read 1,024; pages in the wild declare later
+_STANDARD_BYTES, _PRESCAN_BYTES = 1_024, 65_536  # browsers read the former; pages in the wild declare later
 _DETECT_BYTES = 16_384
+_DEFAULT = "windows-1252"
 _CONTEXT = 1_024  # bytes before the first that are not ASCII
 
-_WS = rb"\t\n\x0c\r "
-# Where the prescan stops: at a comment, a tag, or another markup declaration.
-_MARKUP = re.compile(rb"<(?:(!--)|(/?[A-Za-z])|[!/?])")
-_META = re.compile(rb"<meta[\t\n\x0c\r /]", re.IGNORECASE)
-_TAG_NAME = re.compile(rb"[^\t\n\x0c\r >]*")
-_ATTRIBUTE = re.compile(
-    rb"[%(ws)s/]*([^%(ws)s/>][^%(ws)s/>=]*)"
-    rb"(?:[%(ws)s]*=[%(ws)s]*(?:\"([^\"]*)\"|'([^']*)'|(?![\"'])([^%(ws)s>]*+)(?=[%(ws)s>])))?" % {b"ws": _WS}
-)
-_CHARSET_IN_CONTENT = re.compile(
-    rb"charset[%(ws)s]*=[%(ws)s]*(?:\"([^\"]*)\"|'([^']*)'|(?![\"'])([^%(ws)s;]*))" % {b"ws": _WS},
-    re.IGNORECASE,
-)
-_XML_ENCODING = re.compile(rb"<\?xml[^>]*?encoding[\x01-\x20]*=[\x01-\x20]*(?:\"([^\">]*)\"|'([^'>]*)')")
+_COMMENT = re.compile(rb"<!--(?:>|.*?(?:-->|\Z))", re.DOTALL)
+_META = re.compile(rb"<meta[\t\n\x0c\r /][^>]{0,1000}>", re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"<\?xml[^>]*?encoding[\x01-\x20]*=[\x01-\x20]*(\"[^\">]*\"|'[^'>]*')")
 
 _GB = ("gbk", "gb18030")
 _PRIVATE = "\ue7c7"
@@ -47,7 +38,8 @@ def decode(body: bytes, http_charset: str | None, is_html: bool) -> tuple[str, s
     if charset is None:
         text, charset = _undeclared(body)
     if text is None:
-        text = codecs.decode(body, f"whatwg-{charset}").removeprefix("\ufeff")
+        decoder = "utf-8" if charset == "utf-8" else f"whatwg-{charset}"  # Python's is the same, and faster
+        text = codecs.decode(body, decoder, "replace").removeprefix("\ufeff")
         if charset in _GB:
             text = text.replace(_PRIVATE, "ḿ")
     return text.replace("\0", "") if b"\0" in body else text, charset
@@ -85,56 +77,25 @@ def named(label: str) -> str | None:
 
 
 def prescan(body: bytes) -> str | None:
-    """The encoding that an HTML page declares.
+    """The encoding that an HTML page declares in its first 64 kB, or else an XML declaration; None if neither does.
 
-    "Prescan a byte stream to determine its encoding" of the HTML standard, on the first 64 kB, then an XML
-    declaration.
+    "Prescan a byte stream to determine its encoding" of the HTML standard, by the parser for the first kilobyte.
     """
-    head = body[:_PRESCAN_BYTES]
-    position = 0
-    while markup := _MARKUP.search(head, position):
-        position = markup.start()
-        if markup[1]:
-            # The two dashes of `<!-->` open and close the comment.
-            position = head.find(b"-->", position + 2) + 3
-            if position < 3:
-                break
-        elif meta := _META.match(head, position):
-            attributes, position = _attributes(head, meta.end() - 1)
-            if encoding := _meta_encoding(attributes):
-                return _usable(encoding)
-        elif markup[2]:
-            _, position = _attributes(head, _TAG_NAME.match(head, position).end())  # type: ignore[union-attr]
-        else:
-            position = head.find(b">", position) + 1
-            if not position:
-                break
-    xml = _XML_ENCODING.match(head)
-    encoding = named((xml[1] or xml[2] or b"").decode("latin-1")) if xml else None
-    return _usable(encoding) if encoding else None
+    for markup in _declarations(body[:_PRESCAN_BYTES]):
+        document = turbohtml.parse(markup)
+        name = (document.encoding or _DEFAULT).lower()
+        if name != _DEFAULT or document.encoding_confidence == "certain":
+            return name
+    return None
 
 
-def _attributes(head: bytes, position: int) -> tuple[dict[bytes, bytes], int]:
-    """The attributes of a tag by lower-case name (the first of each name), and the offset of their end."""
-    attributes: dict[bytes, bytes] = {}
-    while match := _ATTRIBUTE.match(head, position):
-        position = match.end()
-        attributes.setdefault(match[1].lower(), match[2] or match[3] or match[4] or b"")
-    return attributes, position
-
-
-def _meta_encoding(attributes: dict[bytes, bytes]) -> str | None:
-    if b"charset" in attributes:
-        return named(attributes[b"charset"].decode("latin-1"))
-    if attributes.get(b"http-equiv", b"").lower() != b"content-type":
-        return None
-    match = _CHARSET_IN_CONTENT.search(attributes.get(b"content", b""))
-    return named((match[1] or match[2] or match[3] or b"").decode("latin-1")) if match else None
-
-
-def _usable(encoding: str) -> str:
-    """The encoding to use for a declared one: a declaration that is readable as ASCII rules out UTF-16."""
-    return {"utf-16be": "utf-8", "utf-16le": "utf-8", "x-user-defined": "windows-1252"}.get(encoding, encoding)
+def _declarations(head: bytes) -> Iterator[bytes]:
+    """Markup that may declare an encoding, the most certain first; short, or without what a parser repeats."""
+    yield head[:_STANDARD_BYTES]
+    if len(head) > _STANDARD_BYTES:
+        yield b"".join(_META.findall(_COMMENT.sub(b"", head)))
+    if xml := _XML_ENCODING.match(head):
+        yield b"<meta charset=%s>" % xml[1]
 
 
 def _utf_16(body: bytes, least: float) -> str | None:
@@ -157,4 +118,4 @@ def _detected(body: bytes) -> str:
     sample = _META_IN_TEXT.sub(b" ", body[start : start + _DETECT_BYTES])  # a declaration that counts was read before
     if len(body) > start + _DETECT_BYTES:
         sample = sample[: max(map(sample.rfind, (b"<", b" ", b"\n")))]  # not within a character
-    return (detect(sample).encoding or "windows-1252").lower()
+    return (detect(sample).encoding or _DEFAULT).lower()

@@ -13,7 +13,7 @@ from .. import urls
 from ..sections.section import usable_id
 from ..urls.relations import NOT_ENDORSING, UNENDORSED
 from .html_tree import URL_ATTRIBUTES, Elements, is_html
-from .main_text import collapse
+from .text_layout import collapse
 
 MAX_LINKS = 20_000
 """Maximum number of links kept per page; the largest index pages have 8,000."""
@@ -48,6 +48,7 @@ FOLLOWED_KINDS = frozenset({"a", "area", "frame", "iframe", "link", "redirect", 
 _PAGE_RELATIONS = frozenset({"alternate", "next", "prev"})
 
 _MAX_REFERENCES = 200_000  # read per page; the largest pages have 40,000
+_MAX_ANCHORS = 10_000_000  # characters of the texts of links read per page; more than a page has, unless nested
 _MAX_PIECES = 64  # of text, and elements, read per anchor
 _MAX_READ = 8 * MAX_ANCHOR  # characters, before spaces are collapsed
 _MAX_CANDIDATES = 100  # read per srcset; real ones have ten
@@ -149,37 +150,31 @@ def links(elements: Elements, url: str, base: str, charset: str = "utf-8") -> li
     targets: dict[str, str | None] = {"": None} if base == url else {}  # by reference, without fragment
     found: dict[tuple[str, str], Link] = {}
     fragments: dict[tuple[str, str], str] = {}  # the anchor of each reference to a section, by target and id as written
+    anchor_of = _Anchors().anchor
     for element, kind, as_given in itertools.islice(_references(elements), _MAX_REFERENCES):
         reference, has_fragment, fragment = as_given.partition("#")
         if reference and (reference[0] <= " " or reference[-1] <= " "):
             reference = _without_blanks(as_given)
-        if reference in targets:
-            target = targets[reference]
-        else:
+        target = targets.get(reference, "")
+        if target == "":
             target = targets[reference] = _target(reference, url, base, directory, charset)
         if target is None:
             continue
         rel = element.attr("rel")
         rel = rel.strip()[:MAX_ANCHOR] if rel else ""
+        key = target, kind
+        earlier = found.get(key)
         anchor = None  # read once, if at all
-        if (
-            has_fragment
-            and kind == "a"
-            and len(fragments) < MAX_FRAGMENTS
-            and _endorses(rel)
-            and not fragments.get((target, fragment))
-        ):
-            anchor = fragments[target, fragment] = _anchor(element, kind, elements.has_nested_links)
-        earlier = found.get((target, kind))
+        is_first = has_fragment and kind == "a" and not fragments.get((target, fragment))
+        if is_first and len(fragments) < MAX_FRAGMENTS and _endorses(rel):
+            anchor = fragments[target, fragment] = anchor_of(element, kind)
         if earlier is None:
-            if anchor is None:
-                anchor = _anchor(element, kind, elements.has_nested_links)
-            found[target, kind] = Link(target, anchor, rel, kind)
+            found[key] = Link(target, anchor_of(element, kind) if anchor is None else anchor, rel, kind)
             if len(found) == MAX_LINKS:
                 break
         elif not earlier.anchor or earlier.rel != rel:
-            anchor = earlier.anchor or _anchor(element, kind, elements.has_nested_links)
-            found[target, kind] = _followed_rather(earlier, earlier._replace(rel=rel))._replace(anchor=anchor)
+            link = _followed_rather(earlier, earlier._replace(rel=rel))
+            found[key] = link._replace(anchor=earlier.anchor or anchor_of(element, kind))
     return _with_fragments(found, fragments) if fragments else list(found.values())
 
 
@@ -224,7 +219,7 @@ def _references(elements: Elements) -> Iterator[tuple[Element, str, str]]:
     The first refresh redirects, as in browsers; further ones are links: without a click, a page leads to one other.
     """
     has_refresh = False
-    for tag, element in elements.linking:
+    for tag, element in elements.all:
         get = element.attr
         if tag == "a":  # nearly all of them
             if reference := get("href") or _xlink(element):
@@ -273,16 +268,21 @@ def _directory(base: str) -> str:
     return path[: path.rfind("/") + 1] if path.startswith(("http://", "https://")) else base
 
 
-def _anchor(element: Element, kind: str, is_bounded: bool) -> str:
-    """The text of a link. A page that nests links would have all of them extend to its end: then they are bounded."""
-    if kind != "a":
-        return _label(element)
-    text = "".join(itertools.islice(element.strings, _MAX_PIECES)) if is_bounded else element.text
-    text = collapse(text[:_MAX_READ])[:MAX_ANCHOR]
-    if text:
-        return text
-    inside = itertools.islice(element.iter_elements(), _MAX_PIECES)
-    return next((label for node in inside if node.tag == "img" and (label := _label(node))), _label(element))
+class _Anchors:
+    """Reads the texts of links. A page that nests links may have all of them extend to its end: then they are cut."""
+
+    def __init__(self) -> None:
+        self._left = _MAX_ANCHORS
+
+    def anchor(self, element: Element, kind: str) -> str:
+        if kind != "a":
+            return _label(element)
+        text = element.text if self._left > 0 else "".join(itertools.islice(element.strings, _MAX_PIECES))
+        self._left -= len(text)
+        if text := collapse(text[:_MAX_READ])[:MAX_ANCHOR]:
+            return text
+        inside = itertools.islice(element.iter_elements(), _MAX_PIECES)
+        return next((label for node in inside if node.tag == "img" and (label := _label(node))), _label(element))
 
 
 def _label(element: Element) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from .. import urls
 from .dates import json_ld_dates, parse_date
 from .html_tree import Elements, is_html
-from .main_text import collapse
+from .text_layout import collapse
 
 MAX_FACT = 2_000
 """Maximum number of characters kept of a title, a description or keywords."""

@@ -23,9 +23,10 @@ MAX_NODES = 1_200_000
 _MAX_DEPTH = 512
 _LOOKED_BACK = 600  # elements that are open; what is not found counts as open
 _FORMATTING_NAMES = ["b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u"]
+_INITIALS = "".join(sorted({letter for name in _FORMATTING_NAMES for letter in (name[0], name[0].upper())}))
 # The case is not ignored by a flag: without one, a search goes from one "<" to the next.
 _ANY_CASE = ("".join(f"[{letter}{letter.upper()}]" for letter in name) for name in _FORMATTING_NAMES)
-_FORMATTING = re.compile(rf"<((?:{'|'.join(_ANY_CASE)})(?:[\s/][^>]{{,200}})?)>")
+_FORMATTING = re.compile(rf"<(?=[{_INITIALS}])(?!span|t[dhr])((?:{'|'.join(_ANY_CASE)})(?:[\s/][^>]{{,200}})?)>")
 _BARRIER_NAMES = (
     "applet caption marquee object table td th template select mi mo mn ms mtext annotation-xml foreignobject desc"
     " title noscript iframe noembed noframes xmp textarea script style"
@@ -51,18 +52,16 @@ URL_ATTRIBUTES = {
 }
 """The attribute that holds the reference of an element."""
 
-_LINKING = frozenset({*URL_ATTRIBUTES, "source", "meta"})  # source has a srcset, meta a refresh
 _DESCRIBING = frozenset({"base", "link", "meta", "script", "time", "title"})
 _INERT = ("noscript", "template")
-_SOUGHT = tuple(sorted(_LINKING | _DESCRIBING))
+_SOUGHT = tuple(sorted({*URL_ATTRIBUTES, "source", *_DESCRIBING}))  # source has a srcset, meta a refresh
 
 
 class Elements(NamedTuple):
     """The elements of a page that say where it leads and what it is, each list in document order."""
 
-    linking: list[tuple[str, Element]]  # (tag, element) of those that may hold a reference
+    all: list[tuple[str, Element]]  # (tag, element) of these, and of those that may hold a reference
     describing: defaultdict[str, list[Element]]  # by tag: base, link, meta, script, time, title
-    has_nested_links: bool
 
 
 class Tree(NamedTuple):
@@ -100,14 +99,12 @@ def parse(text: str, media_type: str | None = None) -> Tree:
 
 def elements(root: Element) -> Elements:
     """The elements that links and metadata are read from, in one walk: a walk for one tag takes nearly as long."""
-    linking, describing = list[tuple[str, Element]](), defaultdict[str, list[Element]](list)
-    for element in root.iter_elements(_SOUGHT):
-        tag = element.tag
-        if tag in _LINKING:
-            linking.append((tag, element))
+    found = [(element.tag, element) for element in root.iter_elements(_SOUGHT)]
+    describing = defaultdict[str, list[Element]](list)
+    for tag, element in found:
         if tag in _DESCRIBING:
             describing[tag].append(element)
-    return Elements(linking, describing, root.select_one("a a") is not None)
+    return Elements(found, describing)
 
 
 def is_html(element: Element) -> bool:

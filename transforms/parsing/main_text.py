@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
-from turbohtml import Comment, Element, Node, PlainText
+from turbohtml import Comment, Element, Node
 from turbohtml import Text as TextNode
 
 from ..sections.element_ids import SECTIONED, Ids, settled_ids
 from ..sections.section import MAX_SECTIONS, TERM_LEVEL, Section, heading_length
+from .text_layout import BLOCKS, HEADING_TAGS, HEADINGS, Lines, collapse, mark, read, unmarked, without_marks
 
 MAX_TEXT = 2_000_000
 """Maximum number of characters kept of a page's text. A long novel has 1,500,000."""
@@ -21,11 +22,11 @@ MAX_HEADING = 500
 
 _INVISIBLE = (
     *("head", "title", "script", "style", "template", "iframe", "textarea", "noframes", "noembed", "audio"),
-    *("canvas", "video", "annotation", "annotation-xml", "datalist", "rp"),
+    *("canvas", "video", "annotation", "annotation-xml", "datalist", "rp", "noscript"),
 )
-"""Elements whose text a browser does not show, or only as a value that users change."""
+"""Elements whose text a browser with scripts does not show, or only as a value that users change."""
 
-_SURROUNDINGS = ("nav", "footer", "aside", "dialog", "button", "select")
+_SURROUNDINGS = frozenset({"nav", "footer", "aside", "dialog", "button", "select"})
 _SURROUNDING_ROLES = frozenset({"navigation", "banner", "contentinfo", "complementary", "search", "dialog"})
 _SURROUNDING_NAMES = (
     "nav navbar navigation navheader navfooter topbar toolbar menu menubar breadcrumb breadcrumbs pager pagination"
@@ -38,6 +39,7 @@ _NAMED = re.compile(
 _LONGEST_NAME = 500  # characters; a longer class or id is ignored
 _NAMED_TAGS = ("div", "section", "ul", "ol", "dl", "p", "table", "td", "form", "address")
 _CORES = ("main", "article", "h1")  # elements that are, or begin, the main content
+_LOOKED_AT = ("header", *_SURROUNDINGS, *_NAMED_TAGS, *_CORES)
 _MAX_CORES = 10
 _MAX_ASIDES, _MAX_ASIDE_LINKS = 100, 100  # that are looked at
 _MOST_ADVICE = 500  # characters that tell people to turn on scripts
@@ -48,45 +50,13 @@ _INTRODUCED = "section, article, main"  # of which a header is no banner (HTML A
 _SHORT = 60  # characters
 SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
 
-_MARKED = "[data-nosnippet], [hidden], [role], math, [style*=display], sup, span.classifier"
+_MARKED = '[data-nosnippet], [hidden], [role], math, [style*=display], sup, span.classifier, a[href^="#"]'
 _SHOWN_AS_BLOCK = re.compile(r"display\s*:\s*(?:block|flex|grid|table|list-item)", re.IGNORECASE)
 
-HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_BLOCK_NAMES = (
-    "address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption"
-    " figure footer form header hr label legend li main menu nav ol optgroup option p pre search section summary"
-    " table tbody td tfoot th thead tr ul"
-)
-BLOCKS = HEADINGS | frozenset(_BLOCK_NAMES.split())
-"""Names of elements that begin and end a line of the text."""
-
-_BLOCK_TAGS = tuple(sorted(BLOCKS))
-_OTHER_BLOCKS = tuple(sorted(BLOCKS - {"br", "div"}))
-_SPECIAL = HEADINGS | {"pre", "dl", "dt", "dd"}
-_HEADING_TAGS = tuple(sorted(HEADINGS))
-
-CODE = "\t"
-"""The first character of a line of preformatted text (`pre`); its indentation follows."""
-
-_LINE_NUMBERS = (
-    ".linenos, .lineno, .linenumber, .ln, .line-number, [style*=user-select]"  # Pygments, Doxygen, Hugo, Prism
-)
 _PERMALINKS = frozenset("#¶§\u200b")
 """The texts of links of a heading, or of another part of the page, to itself."""
 
-_MAX_INDENTATION = 32  # spaces
-_MAX_CODE_BLOCKS = 100_000
 _MAX_PUT_BACK = 10_000  # elements; what stands for one takes five kilobytes
-
-# Characters that no parsed text has: around the text of elements with `data-nosnippet`, and around a number.
-_HIDE, _SHOW = _HIDE_SHOW = "\ud800\ud801"
-_MARKS = re.compile(f"[{_HIDE}{_SHOW}]")
-_BEGIN = "\0"
-_BEGINS = re.compile(f"{_BEGIN}([0-9]+){_BEGIN}")
-_SPACES = tuple(space for space in map(chr, range(0x3001)) if space.isspace() and space not in " \t\n\f\r")
-"""White space that the layout leaves as it is."""
-
-_LAYOUT = PlainText(layout="strict")
 
 
 class Text(NamedTuple):
@@ -100,15 +70,6 @@ class Text(NamedTuple):
     truncated: bool  # the page has more than MAX_TEXT characters
     nosnippet: list[int]  # start, end, start, end, … in the text, of the passages within `data-nosnippet`
     sections: list[Section]
-
-
-class Lines(NamedTuple):
-    """The lines of a text, and the numbers of those that begin with a heading or a section."""
-
-    lines: list[str]
-    headings: list[tuple[int, str]]
-    begins: list[tuple[int, int, str]]  # of sections, with level and id; a term without id ends a list
-    banner: Sequence[str] = ()  # the lines before these that were left out
 
 
 def main_text(root: Element, is_main: bool = False, ids: Ids | None = None) -> Text:
@@ -131,10 +92,16 @@ def main_text(root: Element, is_main: bool = False, ids: Ids | None = None) -> T
     elif not is_main:
         found = without_banner(found)
     marked = "\n".join(found.lines)
-    text, nosnippet = _unmarked(marked)
+    text, nosnippet = unmarked(marked)
     names = [without_marks(heading)[:MAX_HEADING] for _, heading in found.headings[:MAX_HEADINGS]]
     lines = found.lines if len(text) == len(marked) else list(map(without_marks, found.lines))
-    return Text(text[:MAX_TEXT], names, len(text) > MAX_TEXT, nosnippet, list(_sections(found.begins, lines)))
+    return Text(
+        text[:MAX_TEXT],
+        names,
+        len(text) > MAX_TEXT,
+        [min(bound, MAX_TEXT) for bound in nosnippet],
+        list(_sections(found.begins, lines)),
+    )
 
 
 def seen(root: Element) -> list[Element]:
@@ -142,16 +109,19 @@ def seen(root: Element) -> list[Element]:
 
     Texts that `data-nosnippet` applies to have marks around them afterwards, until `without_marks`.
     """
+    without_scripts = list[Element]()
     for element in list(root.iter_elements(_INVISIBLE)):
-        element.extract()
-    without_scripts = list(root.iter_elements("noscript"))
+        if element.tag == "noscript":
+            without_scripts.append(element)
+        else:
+            element.extract()
     is_the_page = _is_the_page(without_scripts, root)
     for element in without_scripts:
         if is_the_page:
             element.tag = "div"
         else:
             element.extract()
-    hidden, twins, nosnippet = list[Element](), list[Element](), list[Element]()
+    hidden, unread, nosnippet = list[Element](), list[Element](), list[Element]()
     for element in root.select(_MARKED):
         attr = element.attr
         if attr("data-nosnippet") is not None:
@@ -161,32 +131,31 @@ def seen(root: Element) -> list[Element]:
             hidden.append(element)
         tag = element.tag
         if tag == "math":
-            twins += _twins(element)
+            unread += _twins(element)
+        elif tag == "a" and element.text.strip() in _PERMALINKS and (attr("href") or "").startswith("#"):
+            unread.append(element)
         elif tag == "button" and role == "tab":
             element.tag = "div"
         elif (tag == "span" and attr("class") == "classifier") or (tag == "sup" and _is_reference(element)):
             element.insert_before(TextNode(" "))  # that a style puts there
         elif tag not in BLOCKS and _SHOWN_AS_BLOCK.search(attr("style") or ""):
             element.tag = "div"
-    for link in root.select('a[href^="#"]'):
-        if link.text.strip() in _PERMALINKS:
-            link.extract()
-    _mark(nosnippet)
-    for twin in twins:
-        twin.extract()
+    mark(nosnippet)
+    for element in unread:
+        element.extract()
     return hidden
 
 
 def leave_out(root: Element, hidden: Iterable[Element]) -> list[tuple[Element, Node]]:
     """Take boilerplate out of a tree, of headers all but the headings; for `put_back`, what is in its place."""
-    dropped = dict.fromkeys([*hidden, *_surroundings(root)])
-    left = list[tuple[Element, Node]]()
-    for header in list(root.iter_elements("header")):
+    elements, left = list(root.iter_elements(_LOOKED_AT)), list[tuple[Element, Node]]()
+    dropped = dict.fromkeys([*hidden, *_surroundings(elements)])
+    for header in (element for element in elements if element.tag == "header"):
         if header not in dropped and header.parent is not None and header.parent.closest("header") is None:
             is_of_section = header.closest(_INTRODUCED) is not None
             if is_of_section and _has_prose(header):
                 continue
-            names = _HEADING_TAGS if is_of_section else "h1"
+            names = HEADING_TAGS if is_of_section else "h1"
             left.append((header, Element("div", {}, list(header.iter_elements(names)))))
     left += [(element, Comment("")) for element in itertools.islice(dropped, _MAX_PUT_BACK)]
     for element, place in left:
@@ -237,19 +206,21 @@ def _twins(math: Element) -> Iterator[Element]:
                 yield beside
 
 
-def _surroundings(root: Element) -> Iterator[Element]:
-    """The elements that are boilerplate by what they are or are called."""
-    asides = 0
-    for element in root.iter_elements(_SURROUNDINGS):
-        if element.tag == "aside":
-            asides += 1
-            if asides <= _MAX_ASIDES and _is_call_out(element):
-                continue
-        yield element
-    around_cores = _around(itertools.islice(root.iter_elements(_CORES), _MAX_CORES))
-    for element in root.iter_elements(_NAMED_TAGS):
-        if _is_named(element) and element not in around_cores:
-            yield element
+def _surroundings(elements: Iterable[Element]) -> Iterator[Element]:
+    """Those of the elements of a page that are boilerplate by what they are or are called."""
+    cores, asides, named = list[Element](), 0, list[Element]()
+    for element in elements:
+        tag = element.tag
+        if tag in _SURROUNDINGS:
+            asides += tag == "aside"
+            if tag != "aside" or asides > _MAX_ASIDES or not _is_call_out(element):
+                yield element
+        elif tag in _CORES:
+            cores.append(element)
+        elif (element.attr("class") or element.attr("id")) and tag != "header" and _is_named(element):
+            named.append(element)
+    around_cores = _around(cores[:_MAX_CORES]) if named else ()
+    yield from (element for element in named if element not in around_cores)
 
 
 def _is_call_out(aside: Element) -> bool:
@@ -269,49 +240,6 @@ def _sections(begins: Sequence[tuple[int, int, str]], lines: Sequence[str]) -> I
             return
         is_end = level >= TERM_LEVEL and not id_
         yield Section(offset, 0 if is_end else min(heading_length(lines[line]), MAX_TEXT - offset), level, id_)
-
-
-def _mark(elements: Iterable[Element]) -> None:
-    """Put marks around the text of elements."""
-    for element in elements:  # of a header, headings are read alone
-        parent = element.parent if element.tag == "header" else None
-        is_outermost = parent is not None and parent.closest("header[data-nosnippet]") is None
-        for marked in (element, *(list(element.iter_elements(_HEADING_TAGS)) if is_outermost else ())):
-            marked.insert(0, TextNode(_HIDE))
-            marked.append(TextNode(_SHOW))
-
-
-def _unmarked(text: str) -> tuple[str, list[int]]:
-    """The text without marks, and the bounds of what was between them; what is not closed ends with the text."""
-    if _HIDE not in text:
-        return without_marks(text), []
-    pieces, bounds, length, depth = list[str](), list[int](), 0, 0
-    for piece in re.split(f"([{_HIDE}{_SHOW}])", text):
-        if piece in (_HIDE, _SHOW):
-            was_hidden, depth = depth > 0, max(0, depth + (1 if piece == _HIDE else -1))
-            if was_hidden != (depth > 0):
-                bounds.append(length)
-        else:
-            pieces.append(piece)
-            length += len(piece)
-    if depth:
-        bounds.append(length)
-    return "".join(pieces), [min(bound, MAX_TEXT) for bound in bounds]
-
-
-def collapse(text: str) -> str:
-    """The text in one line, white space collapsed."""
-    return " ".join(text.split())
-
-
-def line_of(text: str) -> str:
-    """A line of the main text: white space collapsed, without the permalink that Sphinx appends to headings."""
-    return collapse(text).rstrip(" ¶")
-
-
-def without_marks(text: str) -> str:
-    """The text without the marks that `main_text` leaves in the tree."""
-    return _MARKS.sub("", text) if _HIDE in text or _SHOW in text else text
 
 
 def _around(cores: Iterable[Element]) -> Set[Node]:
@@ -351,127 +279,3 @@ def without_banner(found: Lines) -> Lines:
     removed = len(banner)
     kept = [(line - removed, level, id_) for line, level, id_ in begins if line >= removed]
     return Lines(lines[removed:], [(line - removed, heading) for line, heading in headings], kept, banner)
-
-
-def read(root: Element, ids: dict[Element, str]) -> Lines:
-    """The lines of a tree, which is of use afterwards only if there are none.
-
-    The parser lays out the text: where all blocks are alike, it makes one line of what is between their bounds.
-    """
-    marks: list[tuple[int, str]] = []  # level and id of a section that begins; 0 and lines of code
-    nodes: list[TextNode] = []
-
-    def mark(level: int, text: str) -> TextNode:
-        nodes.append(TextNode(f"{_BEGIN}{len(marks)}{_BEGIN}"))
-        marks.append((level, text))
-        return nodes[-1]
-
-    special, definitions, lists = list[tuple[str, Element]](), set[Node](), set[Node]()
-    for element in list(root.iter_elements(_OTHER_BLOCKS)):
-        if (tag := element.tag) in _SPECIAL:
-            special.append((tag, element))
-        element.tag = "div"
-    for tag, element in special:
-        if element.tag != "div":
-            continue  # it is in a heading, or in code
-        if tag == "pre" or tag in HEADINGS:
-            level, text = (0, code_text(element)) if tag == "pre" else (int(tag[1]), ids.get(element, ""))
-            for inner in list(element.iter_elements(("br", "div"))):
-                inner.insert_before(TextNode(" "))  # a heading is one line
-                inner.insert_after(TextNode(" "))
-                inner.tag = "span"
-            if not level:
-                element.clear()
-            element.insert(0, mark(level, text))
-        elif tag != "dt":
-            (lists if tag == "dl" else definitions).add(element)
-        elif element in ids:
-            parent = element.parent
-            level = TERM_LEVEL + (parent is not None and parent.parent in definitions)
-            element.insert(0, mark(level, ids[element]))
-            if isinstance(parent, Element) and parent in lists:
-                lists.remove(parent)
-                parent.append(Element("div", {}, [mark(level, "")]))
-    for block in root.select(":not(div) > div"):  # in a phrase, the layout has no line end after a block
-        block.insert_after(Element("br"))
-    text = root.to_text(_LAYOUT)
-    for node in nodes:  # the tree is read once more if it has no line
-        node.extract()
-    return _lines(text, marks)
-
-
-def code_text(pre: Element) -> str:
-    """The text of a `pre`, with a line for each block in it, of the first _MAX_CODE_BLOCKS; changes the tree."""
-    if pre.text.lstrip()[:1].isdigit():
-        for number in pre.select(_LINE_NUMBERS):
-            number.append(TextNode(" "))
-    for block in list(itertools.islice(pre.iter_elements(_BLOCK_TAGS), _MAX_CODE_BLOCKS)):
-        block.insert_before(TextNode("\n"))
-        block.insert_after(TextNode("\n"))
-    return pre.text
-
-
-def _lines(text: str, begins: Sequence[tuple[int, str]]) -> Lines:
-    """The lines of a text in which marks have the numbers of what begins."""
-    if any(space in text for space in _SPACES):
-        text = "\n".join([collapse(line) for line in text.split("\n")])
-    reader = _Reader(has_marks=_HIDE in text or _SHOW in text)
-    first, *rest = _BEGINS.split(text)
-    reader.add_all(first)
-    for number, after in zip(rest[::2], rest[1::2], strict=True):
-        piece = after
-        level, begun = begins[int(number)]
-        if not level:
-            for line in begun.split("\n"):
-                if line and not line.isspace():
-                    reader.add(collapse(line), CODE + _indentation(line))
-        elif level >= TERM_LEVEL:
-            reader.begins = level, begun
-        else:
-            first, _, piece = piece.partition("\n")
-            if without_marks(heading := line_of(first)):
-                reader.begins = level, begun
-                reader.found.headings.append((len(reader.found.lines), heading))
-            reader.add(heading)
-        reader.add_all(piece)
-    if reader.found.lines:
-        reader.found.lines[-1] += reader.marks
-    return reader.found
-
-
-class _Reader:
-    """Collects lines."""
-
-    def __init__(self, has_marks: bool) -> None:
-        self.found = Lines([], [], [])
-        self.begins: tuple[int, str] | None = None  # a section, with the next line that there is
-        self.marks = ""  # around lines that are empty without them: these belong to the next line
-        self._has_marks = has_marks
-
-    def add_all(self, text: str) -> None:
-        lines = [line for line in text.split("\n") if line]
-        if not (self._has_marks or self.begins or "¶" in text):
-            self.found.lines.extend(lines)
-        else:
-            for line in lines:
-                self.add(line.strip())
-
-    def add(self, line: str, start: str = "") -> None:
-        """Add a line without spaces around it, which begins with `start`."""
-        if line[-1:] == "¶":
-            line = line.rstrip(" ¶")
-        if not line:
-            return
-        if line[-1] in _HIDE_SHOW and not without_marks(line):
-            self.marks += line
-            return
-        if self.begins:
-            self.found.begins.append((len(self.found.lines), *self.begins))
-            self.begins = None
-        self.found.lines.append(f"{start}{self.marks}{line}" if start or self.marks else line)
-        self.marks = ""
-
-
-def _indentation(line: str) -> str:
-    line = without_marks(line).expandtabs()
-    return " " * min(len(line) - len(line.lstrip()), _MAX_INDENTATION)

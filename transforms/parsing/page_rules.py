@@ -11,7 +11,7 @@ from ..selectors import select as selectors
 from ..selectors.select import Bounded, Budget, Paths, compile_css, compile_xpath, require_size, select
 from ..settings import Extract, MainText
 from .html_metadata import MAX_FACT
-from .main_text import collapse
+from .text_layout import collapse
 
 EXTRACT_ERROR = "extract_error"
 """Name of the fact that says why rules were not applied to a page, or not all."""

@@ -12,9 +12,10 @@ from ..sections.section import Section, usable_id
 from . import charsets, html_metadata, robots_meta
 from .html_links import MAX_ANCHOR, MAX_LINKS, Link
 from .language.detect import choose_language
-from .main_text import MAX_HEADING, MAX_HEADINGS, MAX_TEXT, collapse
+from .main_text import MAX_HEADING, MAX_HEADINGS, MAX_TEXT
 from .page_rules import NO_RULES, PageRules
 from .spam import Traits
+from .text_layout import collapse
 
 MAX_BYTES = 10_485_760
 """Maximum number of bytes read of a body."""

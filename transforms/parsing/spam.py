@@ -35,7 +35,7 @@ class Traits(NamedTuple):
 
     hidden_words: int = 0  # in the largest block hidden by its inline style
     leads_away: bool = False  # a script redirects to another page
-    structure: int = 0  # hash of the distinct classes of its elements, numbers left out
+    structure: int = 0  # hash of the distinct classes of its blocks, numbers left out
 
 
 class Quality(NamedTuple):
@@ -98,10 +98,14 @@ _BETWEEN = re.compile(r"\s+[|·•–—-]+\s+|\s*::\s*")
 def traits(root: Element, source: str) -> Traits:
     """The traits of a parsed page and its source."""
     styled = [(block.attr("style") or "", block) for block in root.select("[style]")]
-    hiding = set(filter(_HIDING.search, {style for style, _ in styled}))
+    hiding = set(filter(_HIDING.search, {style for style, _ in styled})) if styled else ()
     hidden = itertools.islice((block for style, block in styled if style in hiding), _MOST_HIDDEN)
-    leads_away = _LEADING_AWAY.search(source[:_SOURCE_LOOKED_AT]) is not None
-    classes = {element.attr("class") or "" for element in root.select("[class]")}
+    start = source[:_SOURCE_LOOKED_AT]
+    leads_away = "location" in start and _LEADING_AWAY.search(start) is not None
+    classes = {
+        element.attr("class") or ""
+        for element in root.select("div[class], main[class], article[class], section[class]")
+    }
     structure = zlib.crc32(_DIGITS.sub("", " ".join(sorted(classes))).encode())
     return Traits(max((len(block.text.split()) for block in hidden), default=0), leads_away, structure)
 

@@ -44,7 +44,7 @@ def settled_ids(elements: Iterable[Element], ids: Ids) -> dict[Element, str]:
         if own and ids.lead_to(element, own) and (id_ := usable_id(own)):
             settled[element] = id_
             continue
-        for holder in (*_inside(element), *(() if element.tag == "dt" else _outside(element))):
+        for holder in itertools.chain(_inside(element), () if element.tag == "dt" else _outside(element)):
             if (own := holder.attr("id")) and ids.lead_to(holder, own) and (id_ := usable_id(own)):
                 settled[element] = id_
                 break

@@ -12,7 +12,7 @@ from turbohtml import Element, Node, Text
 from ....search.answers.results.carriers import without_carriers
 from ....transforms import urls
 from ....transforms.http import media_types
-from ....transforms.parsing import charsets, html_links, html_tree, main_text, page_rules
+from ....transforms.parsing import charsets, html_links, html_tree, main_text, page_rules, text_layout
 from ....transforms.parsing.page_rules import NO_RULES, PageRules
 from ....transforms.parsing.source import MAX_MARKUP
 from . import code, tables
@@ -25,10 +25,10 @@ _PERMALINKS = frozenset({"", "¶", "#", "§", "\U0001f517"})
 _IMAGES = ("src", "data-src", "data-original", "data-lazy-src")
 _LONGEST_ALT = 500
 _BLOCKS_IN_LINK = ", ".join(f"a[href]:has({name})" for name in ("h1,h2,h3,h4,h5,h6", "ul,ol,pre,table,blockquote"))
-_BLOCKS = tuple(sorted(main_text.BLOCKS))
+_BLOCKS = tuple(sorted(text_layout.BLOCKS))
 _CODE = ("code", "kbd", "samp", "tt")
 
-_FORM = turbohtml.Markdown(
+FORM = turbohtml.Markdown(
     document=turbohtml.Markdown.Document(line_break="backslash"),
     links=turbohtml.Markdown.Links(autolink=False),
     tables=turbohtml.Markdown.Tables(header="detect", cell_blocks="text"),
@@ -73,41 +73,47 @@ def content(body: bytes, content_type: str | None, url: str, text: str | None, r
 
 def _licence(elements: html_tree.Elements, base: str) -> str:
     """The target of the first link with `rel=license` (HTML, 4.6.7.9)."""
-    for tag, element in elements.linking:
+    for tag, element in elements.all:
         if tag in ("a", "area", "link") and "license" in (element.attr("rel") or "").lower().split():
             return urls.resolve(element.attr("href") or "", base) or ""
     return ""
 
 
-def _lines(root: Element, has_banner: bool) -> main_text.Lines:
-    found = main_text.read(copy.deepcopy(root), {})
+def _lines(root: Element, has_banner: bool) -> text_layout.Lines:
+    found = text_layout.read(copy.deepcopy(root), {})
     return main_text.without_banner(found) if has_banner else found
 
 
-def _removed(root: Element, found: main_text.Lines, stored: Sequence[str] | None) -> list[Node] | None:
+def _removed(root: Element, found: text_layout.Lines, stored: Sequence[str] | None) -> list[Node] | None:
     """The nodes of lines that are not among the stored ones; None if the tree does not have all of those."""
-    wanted = [_line(line) for line in (found.lines if stored is None else stored) if line.strip()]
-    removed, kept, place = list[Node](), set[Node](), 0
-    for number, (line, nodes) in enumerate(_with_nodes(root, [*found.banner, *found.lines])):
-        if number >= len(found.banner) and place < len(wanted) and line == wanted[place]:
-            place += 1
+    lines, is_kept = [*found.banner, *found.lines], [False] * len(found.banner)
+    if stored is None or stored == found.lines:  # the most common case, without a look at each line
+        is_kept += [True] * len(found.lines)
+    else:
+        wanted, place = [_line(line) for line in stored if line.strip()], 0
+        for line in found.lines:
+            is_kept.append(place < len(wanted) and _line(line) == wanted[place])
+            place += is_kept[-1]
+        is_cut = sum(map(len, stored)) + len(stored) > main_text.MAX_TEXT  # then the last line may be a part of one
+        if place < len(wanted) - is_cut:
+            return None
+    last = max((number for number, keep in enumerate(is_kept) if not keep), default=-1)
+    removed, kept = list[Node](), set[Node]()
+    for keep, nodes in zip(is_kept, _nodes(root, lines[: last + 2]), strict=False):  # the next may share a node with it
+        if keep:
             kept.update(nodes)
         else:
             removed += nodes
-    is_cut = (
-        stored is not None and sum(map(len, stored)) + len(stored) > main_text.MAX_TEXT
-    )  # then the last line may be a part of one
-    return [node for node in removed if node not in kept] if place >= len(wanted) - is_cut else None
+    return [node for node in removed if node not in kept]
 
 
-def _with_nodes(root: Element, lines: Iterable[str]) -> Iterator[tuple[str, list[Node]]]:
-    """Each line with the nodes that have its text, of code the `pre`. Of both, the visible characters are the same."""
+def _nodes(root: Element, lines: Iterable[str]) -> Iterator[list[Node]]:
+    """The nodes that have the text of each line, of code the `pre`. Of both, the visible characters are the same."""
     texts = (node for node in root.descendants if isinstance(node, Text))
     node: Text | None = None
     left = 0  # visible characters of the node that the next lines have
-    for each in lines:
-        line, nodes = _line(each), list[Node]()
-        missing = _ink(line)
+    for line in lines:
+        nodes, missing = list[Node](), _ink(_line(line))
         while missing:
             if node and left:
                 nodes.append(node.closest("pre:not(pre pre)") or node)
@@ -116,16 +122,16 @@ def _with_nodes(root: Element, lines: Iterable[str]) -> Iterator[tuple[str, list
                 left = _ink(node.data)
             else:
                 break
-        yield line, nodes
+        yield nodes
 
 
 def _ink(text: str) -> int:
     """The number of characters that are neither white space nor permalinks."""
-    return len("".join(main_text.without_marks(text).replace("¶", "").split()))
+    return len("".join(text_layout.without_marks(text).replace("¶", "").split()))
 
 
 def _line(line: str) -> str:
-    return main_text.line_of(main_text.without_marks(line))
+    return text_layout.line_of(text_layout.without_marks(line))
 
 
 def _prune(removed: Iterable[Node]) -> None:
@@ -153,15 +159,15 @@ def markdown(found: Content, link: Callable[[str], str] = str) -> str:
         if next(term.iter_elements(_BLOCKS), None) is None:
             term.wrap_children(Element("strong"))
     for pre in root.find_all("pre"):
-        lines = [line.rstrip() for line in main_text.code_text(pre).split("\n")]
+        lines = [line.rstrip() for line in text_layout.code_text(pre).split("\n")]
         code.write(pre, "\n".join(lines).strip("\n"))
     tables.write(root)
-    return without_carriers(_UNSEEN.sub("", root.to_markdown(_FORM)))
+    return without_carriers(_UNSEEN.sub("", root.to_markdown(FORM)))
 
 
 def _write_links(root: Element, base: str, link: Callable[[str], str]) -> None:
     for element in root.select(_BLOCKS_IN_LINK):  # a heading is more than the link around it
-        for heading in element.find_all(list(main_text.HEADINGS)):
+        for heading in element.find_all(list(text_layout.HEADINGS)):
             heading.wrap_children(Element("a", {"href": element.attr("href") or ""}))
         element.unwrap()
     for element in {

@@ -1,11 +1,14 @@
 """Stored texts of documents as Markdown."""
 
-from collections.abc import Collection, Iterator
+import itertools
+from collections.abc import Collection
 
-from ....transforms.parsing.main_text import CODE
-from .escapes import code_block, escape, escape_start, heading
+from turbohtml import Element, Text
 
-_LEVEL = 2  # of headings, whose levels are not stored
+from ....transforms.duplicates.digest import CODE
+from .content import FORM
+
+_HEADING = "h2"  # the levels of headings are not stored
 
 
 def from_text(text: str, headings: Collection[str] = ()) -> str:
@@ -14,21 +17,10 @@ def from_text(text: str, headings: Collection[str] = ()) -> str:
     >>> from_text("1. a*b\n\tcode\n\t  more\nName", ["Name"])
     '1\\. a\\*b\n\n```\ncode\n  more\n```\n\n## Name'
     """
-    return "\n\n".join("\n".join(lines) for lines in _blocks(text, frozenset(headings)))
-
-
-def _blocks(text: str, headings: frozenset[str]) -> Iterator[list[str]]:
-    code: list[str] = []
-    for line in text.split("\n"):
-        if line.startswith(CODE):
-            code.append(line[len(CODE) :])
-            continue
-        if code:
-            yield code_block(code)
-            code = []
-        if line in headings:
-            yield [heading(_LEVEL, escape(line))]
-        elif line:
-            yield [escape_start(escape(line))]
-    if code:
-        yield code_block(code)
+    names, body = frozenset(headings), Element("body")
+    for is_code, lines in itertools.groupby(text.split("\n"), lambda line: line.startswith(CODE)):
+        if is_code:
+            body.append(Element("pre", {}, [Text("\n".join(line[len(CODE) :] for line in lines))]))
+        else:
+            body.extend(Element(_HEADING if line in names else "p", {}, [Text(line)]) for line in lines if line)
+    return body.to_markdown(FORM)

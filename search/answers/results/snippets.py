@@ -27,7 +27,7 @@ MAX_SEARCHED = MAX_SCANNED_CHARACTERS + MAX_FURTHER_WORK // FOLDING
 """The number of characters of a text that are searched at all."""
 
 CODE = "\t"
-"""The first character of a line of code in a text (`transforms/parsing/main_text.py`)."""
+"""The first character of a line of code in a text (`transforms/duplicates/digest.py`)."""
 
 MAX_LINES = 8
 """The most lines of a snippet."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from beamtrawl.runners.exports.page_markdown import escapes
+from beamtrawl.runners.exports.page_markdown import stored_text
 from beamtrawl.runners.exports.page_markdown.content import content, markdown
 from beamtrawl.runners.exports.page_markdown.stored_text import from_text
 from beamtrawl.transforms.parsing.page_rules import page_rules
@@ -160,4 +160,4 @@ def test_stored_texts() -> None:
 
 
 def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(escapes).failed == 0
+    assert doctest.testmod(stored_text).failed == 0
