@@ -49,7 +49,7 @@ def bodies(site: dict[str, Page]) -> set[bytes]:
 @pytest.mark.slow("whole crawls")
 def test_every_page_of_a_site_is_fetched(crawled: Crawled) -> None:
     """Links to other hosts in bodies have ports, so contents are counted by digest."""
-    names = crawled.sites.keys() - {"part.test", "www.part.test"}
+    names = crawled.sites.keys() - {"part.test", "www.part.test", "twin.test", "www.twin.test"}
     found = {name: len({row["digest"] for row in crawled.documents[name]}) for name in names}
     assert found == {name: len(bodies(crawled.sites[name])) for name in names}
 
@@ -59,6 +59,11 @@ def test_every_page_of_two_names_that_differ_in_a_folder_is_fetched(crawled: Cra
         name: {row["url"].rpartition("/news/")[2] for row in crawled.documents[name]} for name in crawled.documents
     }
     assert all({str(n) for n in range(48)} <= found[name] for name in ("part.test", "www.part.test"))
+
+
+def test_every_page_of_two_names_that_share_a_few_is_fetched(crawled: Crawled) -> None:
+    for name in ("twin.test", "www.twin.test"):
+        assert {f"/p/{n}" for n in range(103)} <= {"/" + row["url"].split("/", 3)[3] for row in crawled.visits[name]}
 
 
 def test_the_pages_of_a_copier_are_shown_as_copies(crawled: Crawled) -> None:
@@ -73,7 +78,17 @@ def test_no_rule_leads_to_another_host(crawled: Crawled) -> None:
     kinds = {row["kind"] for row in rows(crawled.path, "aliases")}
     assert "mirror" not in kinds and "www" in kinds
     assert {row["host"].partition(":")[0] for row in states(crawled.path).values() if row["state"] == "alias"} <= {
-        *("menu.test", "lang.test", "case.test", "slash.test", "users.test", "part.test", "www.part.test")
+        *(
+            "menu.test",
+            "lang.test",
+            "case.test",
+            "slash.test",
+            "users.test",
+            "part.test",
+            "www.part.test",
+            "twin.test",
+            "www.twin.test",
+        )
     }
 
 

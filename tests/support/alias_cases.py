@@ -64,6 +64,14 @@ def bare_and_www() -> dict[str, dict[str, Page]]:
     return {name: shared | {url: page(name, url) for url in news} for name in ("part.test", "www.part.test")}
 
 
+def twins() -> dict[str, dict[str, Page]]:
+    """Two names of a host that share 16 pages of a folder and differ in 87."""
+    names, paths = ("twin.test", "www.twin.test"), [f"/p/{n}" for n in range(103)]
+    first, then = ([f"//{name}{url}" for url in some for name in names] for some in (paths[:16], paths[16:]))
+    own = lambda name: {url: page(url) if n < 16 else page(name, url) for n, url in enumerate(paths)}  # noqa: E731
+    return {name: behind_doors(first, then, own(name)) for name in names}
+
+
 def menu() -> dict[str, Page]:
     """A parameter of the menu that does nothing on static pages, and names the articles of a script."""
     pages = [f"/{name}.php" for name in ("about", "team", "map", "jobs", "press", "terms")]
@@ -111,7 +119,7 @@ def honest() -> dict[str, dict[str, Page]]:
         "slash.test": slashes(),
         "users.test": users(),
     }
-    return copies() | sisters() | bare_and_www() | one
+    return copies() | sisters() | bare_and_www() | twins() | one
 
 
 def twice(other: str, count: int = TWICE) -> dict[str, Page]:

@@ -168,6 +168,127 @@ def folders(count: int) -> dict[str, Page]:
     return _honest("folders", site)
 
 
+def empty_days() -> Site:
+    """A timetable of any day, which says that nothing takes place, and leads to eight other days."""
+
+    def trap(path: str) -> Page | None:
+        found = re.fullmatch(r"/agenda\?day=(\d+)", path)
+        near = [f"/agenda?day={int(found[1]) + step}" for step in (-30, -7, -2, -1, 1, 2, 7, 30)] if found else []
+        return html(f"Day {found[1]}", "Nothing takes place on this day.", near) if found else None
+
+    return _beside("empty days", trap, ["/agenda?day=20000"])
+
+
+def busy_days(count: int) -> dict[str, Page]:
+    """A timetable of so many days, on each of which something takes place."""
+    days = {n: f"/agenda?day={20_000 + n}" for n in range(count)}
+    near = lambda n: [(days[n + step], "day") for step in (-7, -1, 1, 7) if n + step in days]  # noqa: E731
+    return _honest("busy days", {path: page(f"Day {n}", story("day", n), near(n)) for n, path in days.items()})
+
+
+def old_quotes() -> Site:
+    """A quotation of any number, of forty that return again and again."""
+
+    def trap(path: str) -> Page | None:
+        found = re.fullmatch(r"/quote/(\d+)", path)
+        more = [f"/quote/{int(found[1]) * 3 + step}" for step in range(1, 4)] if found else []
+        return html("Quotation", story("quote", int(found[1]) % 40), more) if found else None
+
+    return _beside("old quotes", trap, ["/quote/1"])
+
+
+def new_quotes(count: int) -> dict[str, Page]:
+    """Quotations that are each another one."""
+    paths = [f"/quote/{n}" for n in range(count)]
+    near = lambda n: [(paths[(n * 3 + step) % count], "more") for step in range(1, 4)]  # noqa: E731
+    return _honest("new quotes", {path: page("Quotation", story("said", n), near(n)) for n, path in enumerate(paths)})
+
+
+def comparisons_of_all() -> Site:
+    """Any two things are compared, in the words of both, and with any third."""
+    things = [word(chance("thing", n), 3) for n in range(40)]
+
+    def trap(path: str) -> Page | None:
+        found = re.fullmatch(r"/compare\?a=(\w+)&b=(\w+)", path)
+        if not found:
+            return None
+        text = " ".join(" ".join(story("thing", name).split()[:10]) for name in found.groups())
+        more = [f"/compare?a={found[1]}&b={name}" for name in things if name != found[1]]
+        more += [f"/compare?a={found[2]}&b={name}" for name in things if name != found[2]]
+        return html(f"{found[1]} or {found[2]}", text, more)
+
+    return _beside("comparisons of all", trap, [f"/compare?a={things[0]}&b={things[1]}"])
+
+
+def comparisons(count: int) -> dict[str, Page]:
+    """Things are compared with some that are like them, in a text of its own each time."""
+    pairs = {f"/compare?a={word(chance('one', n), 3)}&b={word(chance('other', n), 3)}": n for n in range(count)}
+    return _honest("comparisons", {path: page(f"Which of two {n}", story(path)) for path, n in pairs.items()})
+
+
+def empty_reviews() -> Site:
+    """Each section has reviews, page by page, none of which has any."""
+
+    def trap(path: str) -> Page | None:
+        found = re.fullmatch(r"/reviews/([^/?]+)\?page=(\d+)", path)
+        near = [f"/reviews/{found[1]}?page={int(found[2]) + step}" for step in (1, 2)] if found else []
+        return html(f"Reviews of {found[1]}", "Be the first to write a review.", near) if found else None
+
+    return _beside("empty reviews", trap, [f"/reviews/{name}?page=1" for name in SECTIONS])
+
+
+def reviews(count: int) -> dict[str, Page]:
+    """Reviews, on three pages of each article."""
+    names = [word(chance("reviewed", n), 3) for n in range(-(-count // 3))]
+    paths = {f"/reviews/{name}?page={n}": (name, n) for name in names for n in range(1, 4)}
+    near = lambda name, n: [(f"/reviews/{name}?page={n + 1}", "next")] if n < 3 else []  # noqa: E731
+    found = {path: page(f"Reviews of {name}", story(path), near(name, n)) for path, (name, n) in paths.items()}
+    return _honest("reviews", found)
+
+
+def origins() -> Site:
+    """Each article leads to two neighbours once more with its own name in a parameter, which has no effect."""
+    press = Press("origins")
+
+    def answer(url: str) -> Page | None:
+        path = url.partition("?")[0]
+        if (found := press.home() if path == "/" else press.article(path)) is None:
+            return None
+        own = path.strip("/").rpartition("/")[2].removesuffix(".html")
+        near = re.findall(r'href="([^"]+\.html)"', found.body.decode())[:2]
+        return with_links(found, [f"{name}?from={own}" for name in near]) if own else found
+
+    return Site(answer, lambda url: path if press.wrote(path := url.partition("?")[0]) else None, press.count)
+
+
+def journeys(count: int) -> dict[str, Page]:
+    """Connections to some towns from others, which a parameter names."""
+    towns = [word(chance("town", n), 3) for n in range(20)]
+    paths = [f"/to/{towns[n % 20]}.html?from={towns[n // 20 % 20]}-{n}" for n in range(count)]
+    return _honest("journeys", {path: page(f"Journey {n}", story("journey", n)) for n, path in enumerate(paths)})
+
+
+def enlarged() -> Site:
+    """Each section has a picture, in any size."""
+
+    def trap(path: str) -> Page | None:
+        found = re.fullmatch(r"/picture/([^/]+)/(\d+)x(\d+)", path)
+        if not found:
+            return None
+        width, height = int(found[2]), int(found[3])
+        sizes = [f"/picture/{found[1]}/{width + step}x{height + step}" for step in (-100, 100, 300) if step > -width]
+        return html(f"Picture {found[1]}", f"{width} by {height} pixels", sizes)
+
+    return _beside("enlarged", trap, [f"/picture/{name}/400x300" for name in SECTIONS])
+
+
+def pictures(count: int) -> dict[str, Page]:
+    """Pictures in two sizes, each with what can be seen in it."""
+    names = [word(chance("picture", n), 3) for n in range(-(-count // 2))]
+    paths = [f"/picture/{name}/{size}" for name in names for size in ("400x300", "800x600")]
+    return _honest("pictures", {path: page(f"Picture {path[9:]}", story(path)) for path in paths})
+
+
 PAIRS: Mapping[str, tuple[Callable[[], Site], Callable[[int], dict[str, Page]], int]] = {
     "sorry / poems": (sorry, poems, 500),
     "switch / languages": (switch, languages, 500),
@@ -175,5 +296,11 @@ PAIRS: Mapping[str, tuple[Callable[[], Site], Callable[[int], dict[str, Page]], 
     "profiles / members": (profiles, members, 500),
     "logins / shortened": (logins, shortened, 300),
     "sorted folders / folders": (sorted_folders, folders, 400),
+    "empty days / busy days": (empty_days, busy_days, 400),
+    "old quotes / new quotes": (old_quotes, new_quotes, 500),
+    "comparisons of all / comparisons": (comparisons_of_all, comparisons, 400),
+    "empty reviews / reviews": (empty_reviews, reviews, 450),
+    "origins / journeys": (origins, journeys, 400),
+    "enlarged / pictures": (enlarged, pictures, 400),
 }
 """Traps, their twins, and the sizes of these."""
