@@ -13,7 +13,7 @@ SECONDS: Mapping[str, Mapping[str, float]] = {
     "scan": {"bytes": 1.5e-8},
     "read": {"bytes": 3e-8},
     "rebuild": {"documents": 0.004},
-    "merge": {"documents": 6e-4, "rows": 5e-6, "waiting": 1e-5},
+    "merge": {"documents": 1.2e-3, "rows": 5e-6, "waiting": 1e-5},
     "drop": {"rows": 2e-6},
     "rank": {"links": 1e-5},
 }

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import gzip
 import io
 import itertools
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from .output import Drafts
 from .warc_records import Record, named_fields, record_id, records, warc_date
 
 INDEX = "index.cdxj"
+_LEVEL = 6  # of gzip; warcio's 9 takes half as long again, for files that are half a percent smaller
 
 
 @dataclasses.dataclass
@@ -169,7 +171,6 @@ class _File:
     def __init__(self, create: Callable[[str], Output], name: str) -> None:
         self.name = name
         self.sink = create(name)
-        self._writer = WARCWriter(self.sink, gzip=True, warc_version="1.1")
         self._info_id = ""
 
     def begin(self, info: bytes, now: datetime) -> None:
@@ -191,5 +192,7 @@ class _File:
         block = _Block(record.head) if record.head else None
         made = ArcWarcRecord("warc", record.type, head, io.BytesIO(record.body), block, record.content_type, length)
         made.payload_length = length
-        self._writer.write_record(made)
+        plain = io.BytesIO()
+        WARCWriter(plain, gzip=False, warc_version="1.1").write_record(made)
+        self.sink.write(gzip.compress(plain.getvalue(), _LEVEL, mtime=0))
         return self.name, start, self.sink.size - start
