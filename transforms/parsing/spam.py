@@ -102,10 +102,7 @@ def traits(root: Element, source: str) -> Traits:
     hidden = itertools.islice((block for style, block in styled if style in hiding), _MOST_HIDDEN)
     start = source[:_SOURCE_LOOKED_AT]
     leads_away = "location" in start and _LEADING_AWAY.search(start) is not None
-    classes = {
-        element.attr("class") or ""
-        for element in root.select("div[class], main[class], article[class], section[class]")
-    }
+    classes = {element.attr("class") or "" for element in root.select("div[class], section[class]")}
     structure = zlib.crc32(_DIGITS.sub("", " ".join(sorted(classes))).encode())
     return Traits(max((len(block.text.split()) for block in hidden), default=0), leads_away, structure)
 
