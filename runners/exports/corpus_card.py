@@ -7,7 +7,7 @@ from datetime import datetime
 from ...transforms.directory.crawl_dir import program
 from ...transforms.http.request_headers import Identity
 from ..terminal.units import counted
-from .corpus import BLOCKED, OVERRIDES, Card
+from .corpus import BLOCKED, LICENCE, OVERRIDES, Card
 
 _REASONS = {
     BLOCKED: "the operator has blocked it",
@@ -18,14 +18,17 @@ _REASONS = {
     "noarchive": "the page asks not to be shown from a copy",
     "unavailable": "its `unavailable_after` has passed",
     "reserved": "its author reserves it for training (Content-Usage, Content-Signal, TDMRep, noai)",
+    LICENCE: "it states no licence of those asked for",
 }
 
 
 def card(
-    made: Card, identity: Identity, where: str, include: Sequence[str], format_: str, rounds: int, now: datetime
-) -> str:
+    made: Card, identity: Identity, where: str, include: Sequence[str], format_: str, rounds: int, now: datetime,
+    licences: Sequence[str] = (),
+) -> str:  # fmt: skip
     """The text of README.md."""
     ending = "parquet" if format_ == "parquet" else "jsonl.zst"
+    left_aside = {*include, *(() if licences else (LICENCE,))}
     codes = sorted(code for code in made.languages if re.fullmatch("[a-z]{2,3}", code))
     lines = [
         "---",
@@ -47,9 +50,10 @@ def card(
         "",
         "| left out because | pages |",
         "|---|---|",
-        *(f"| {text} | {made.left_out.get(name, 0)} |" for name, text in _REASONS.items() if name not in include),
+        *(f"| {text} | {made.left_out.get(name, 0)} |" for name, text in _REASONS.items() if name not in left_aside),
         "",
         "The crawl obeyed robots.txt (RFC 9309) at the time of each request.",
+        *(["", f"Only pages under these licences were asked for: {', '.join(licences)}."] if licences else ()),
         *(_included(include)),
         "",
         "## Languages",
@@ -57,6 +61,14 @@ def card(
         "| language | documents |",
         "|---|---|",
         *(f"| {_code(code)} | {count} |" for code, count in _by_count(made.languages)),
+        "",
+        "## Licences",
+        "",
+        "As each page states it (`license`), by family:",
+        "",
+        "| licence | documents |",
+        "|---|---|",
+        *(f"| {name} | {count} |" for name, count in _by_count(made.licences)),
         "",
         "## Files",
         "",

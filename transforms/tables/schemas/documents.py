@@ -53,6 +53,8 @@ DOCUMENTS = pa.schema(
         ("ai_input", pa.bool_()),  # whether it may be the input of models; as `ai_training`
         ("search", pa.bool_()),  # whether searches may find it; as `ai_training`
         ("sections", pa.list_(SECTION)),  # of `text`, in order
+        ("license", pa.string()),  # URL or name, as the page states it; several are divided by ", "
+        ("license_source", pa.string()),  # where each is stated, in the same order
     ]
 )
 
@@ -135,6 +137,8 @@ class DocumentRow(TypedDict, total=False):
     ai_input: bool | None
     search: bool | None
     sections: list[dict[str, int | str]] | None
+    license: str | None
+    license_source: str | None
 
 
 class AlertRow(TypedDict, total=False):
