@@ -146,13 +146,11 @@ def write_corpus(
         nonlocal characters
         for batch in batches:
             table = _judged(pa.Table.from_batches([batch]), tdm_rules, signals, include)
-            hits = zip(blocks.mask(table["url"]).to_pylist(), table["reason"].to_pylist(), strict=True)
-            reasons = [BLOCKED if is_blocked else reason for is_blocked, reason in hits]
-            if licences:
-                stated = (is_among(licence or "", licences) for licence in table["license"].to_pylist())
-                reasons = [
-                    reason or (None if is_free else LICENCE) for is_free, reason in zip(stated, reasons, strict=True)
-                ]
+            columns = (blocks.mask(table["url"]), table["reason"], table["license"])
+            reasons = [
+                BLOCKED if is_blocked else reason or (None if is_among(licence or "", licences) else LICENCE)
+                for is_blocked, reason, licence in zip(*(column.to_pylist() for column in columns), strict=True)
+            ]
             left_out.update(reason for reason in reasons if reason)
             table = table.filter(pa.array([reason is None for reason in reasons])).select(COLUMNS.names).cast(COLUMNS)
             languages.update(code or "unknown" for code in table["language"].to_pylist())

@@ -18,7 +18,6 @@ _REASONS = {
     "noarchive": "the page asks not to be shown from a copy",
     "unavailable": "its `unavailable_after` has passed",
     "reserved": "its author reserves it for training (Content-Usage, Content-Signal, TDMRep, noai)",
-    LICENCE: "it states no licence of those asked for",
 }
 
 
@@ -28,7 +27,6 @@ def card(
 ) -> str:  # fmt: skip
     """The text of README.md."""
     ending = "parquet" if format_ == "parquet" else "jsonl.zst"
-    left_aside = {*include, *(() if licences else (LICENCE,))}
     codes = sorted(code for code in made.languages if re.fullmatch("[a-z]{2,3}", code))
     lines = [
         "---",
@@ -50,7 +48,8 @@ def card(
         "",
         "| left out because | pages |",
         "|---|---|",
-        *(f"| {text} | {made.left_out.get(name, 0)} |" for name, text in _REASONS.items() if name not in left_aside),
+        *(f"| {text} | {made.left_out.get(name, 0)} |" for name, text in _REASONS.items() if name not in include),
+        *([f"| it states no licence of those asked for | {made.left_out.get(LICENCE, 0)} |"] if licences else ()),
         "",
         "The crawl obeyed robots.txt (RFC 9309) at the time of each request.",
         *(["", f"Only pages under these licences were asked for: {', '.join(licences)}."] if licences else ()),

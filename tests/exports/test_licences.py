@@ -9,7 +9,7 @@ import lxml.html
 
 from tests.exports.test_corpus import read
 from tests.support.command_line import LOOPBACK, beamtrawl, success
-from tests.support.licence_forms import FORMS, Form
+from tests.support.licence_forms import FORMS, WIKIPEDIA, Form
 from tests.support.web import Answer, Web, html
 
 _RE = {"re": "http://exslt.org/regular-expressions"}
@@ -18,7 +18,7 @@ _ELEMENTS = (
     f"//*[self::a or self::link or self::meta][{_NAMED.format('rel')} or {_NAMED.format('property')}"
     f" or {_NAMED.format('itemprop')} or {_NAMED.format('name')} or re:test(@name, '^dc(terms)?\\.rights$', 'i')]"
     "[not(ancestor::figure) and not(ancestor::*[contains(@itemtype, 'ImageObject')])]"
-    "[not(ancestor-or-self::*[@about != '' and @about != '/page'])]"
+    "[not(ancestor::*[@class = 'comment-list'])][not(ancestor-or-self::*[@about != '' and @about != '/page'])]"
     "[not(@type = 'application/rsl+xml')]"
 )
 _CC = re.compile(r"creativecommons\.org/(licenses/by[a-z-]*|publicdomain/zero)|^CC[ -]?(BY[A-Z-]*?|0)[ -][0-9.]+$")
@@ -34,7 +34,11 @@ def families(page: Form) -> str:
             stated = "" if node["@type"] == "ImageObject" else node.get("license", "")
             values.append(stated["name"] if isinstance(stated, dict) else stated)
     values += [value.partition(">")[0] for _, value in page.headers if "rsl" not in value]
-    found = {match[1] or match[2] for value in values if value and (match := _CC.search(value))}
+    found = {
+        match[1] or match[2]
+        for value in values
+        if value and (match := _CC.search(value.replace(WIKIPEDIA, "CC BY-SA 4.0")))
+    }
     codes = {each.lower().rpartition("/")[2].replace("zero", "0") for each in found}
     return ", ".join(sorted("cc0" if code == "0" else f"cc-{code}" for code in codes))
 

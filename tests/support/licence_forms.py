@@ -14,6 +14,7 @@ class Form(NamedTuple):
 
 
 CC = "creativecommons.org/licenses"
+WIKIPEDIA = "https://en.wikipedia.org/wiki/Wikipedia:Text_of_the_Creative_Commons_Attribution-ShareAlike_4.0_International_License"
 NOTHING = ("", "", "")
 
 FORMS = {
@@ -61,8 +62,17 @@ FORMS = {
     "en.wikipedia.org, 2015": Form(
         '<a rel="license" href="//en.wikipedia.org/wiki/Wikipedia:Text_of_Creative_Commons_Attribution-ShareAlike'
         f'_3.0_Unported_License">CC BY-SA</a><a rel="license" href="//{CC}/by-sa/3.0/" style="display:none;"></a>',
-        "http://en.wikipedia.org/wiki/Wikipedia:Text_of_Creative_Commons_Attribution-ShareAlike_3.0_Unported_License, "
-        f"http://{CC}/by-sa/3.0/", "a, a", "cc-by-sa",
+        "http://en.wikipedia.org/wiki/Wikipedia:Text_of_Creative_Commons_Attribution-ShareAlike_3.0_Unported_License",
+        "a", "cc-by-sa",
+    ),
+    "en.wikipedia.org, 2024 (mozilla/readability)": Form(
+        f'<a rel="license" href="{WIKIPEDIA}">Creative Commons Attribution-ShareAlike 4.0 License</a>',
+        WIKIPEDIA, "a", "cc-by-sa",
+    ),
+    "blog.nightly.mozilla.org (mozilla/readability)": Form(
+        '<link rel="license" href="#license"><a rel="license"'
+        ' href="https://www.mozilla.org/foundation/licensing/website-content/">some rights reserved</a>',
+        "http://a.test/page#license", "link", "",
     ),
     "chooser of creativecommons.org": Form(
         '<p xmlns:dct="http://purl.org/dc/terms/"><span property="dct:title">x</span> is licensed under '
@@ -117,6 +127,9 @@ FORMS = {
     "developers.google.com: image licence": Form(
         '<div itemscope itemtype="https://schema.org/ImageObject"><a itemprop="license" href="/license">L</a></div>',
         *NOTHING,
+    ),
+    "a comment of a visitor": Form(
+        f'<div class="comment-list"><a rel="nofollow license" href="http://{CC}/by/4.0/">mine</a></div>', *NOTHING
     ),
     # Data
     "a data set (microdata)": Form(

@@ -150,9 +150,8 @@ def licence(root: Element, elements: Elements, tags: Meta, text: str, url: str, 
     scripts = (script for script in _json_ld(elements) if "license" in script)
     nodes = itertools.chain.from_iterable(json_ld_nodes(script) or () for script in scripts)
     in_data = licences.of_nodes((node for _, node in itertools.islice(nodes, _MAX_NODES)), base)
-    return licences.combined(
-        itertools.chain(licences.of_elements(root.select(licences.STATING), url, base), stated, in_data)
-    )
+    own = (element for element in root.select(licences.STATING) if element.closest(_COMMENTS) is None)
+    return licences.combined(itertools.chain(licences.of_elements(own, url, base), stated, in_data))
 
 
 def canonical_url(elements: Elements, base: str, charset: str = "utf-8") -> str | None:

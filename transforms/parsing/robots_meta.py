@@ -40,11 +40,8 @@ class Directives(NamedTuple):
         """
         expires = self.unavailable_after.date().isoformat() if self.unavailable_after else ""
         limit = "" if self.max_snippet is None else f"max-snippet:{self.max_snippet}"
-        return " ".join(
-            filter(
-                None, ["noarchive" if self.noarchive else "", limit, expires, self.usage.text(), self.licence.license]
-            )
-        )
+        stated = (self.usage.text(), self.licence.license)
+        return " ".join(filter(None, ["noarchive" if self.noarchive else "", limit, expires, *stated]))
 
 
 # A name before a colon is that of a robot, unless it is a directive with a value.

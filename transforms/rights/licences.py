@@ -24,7 +24,8 @@ _LONGEST, _MOST = 500, 100  # characters of a statement; statements read of a pa
 _URL = re.compile(
     r"(?:https?:)?(?://)?(?:www\.)?(?:creativecommons\.org/(?:licen[sc]es|publicdomain)/([a-z-]+)(?![a-z+])"
     r"|(?:(?:spdx|opensource)\.org/licenses?|choosealicense\.com/licenses|gnu\.org/(?:licenses(?:/old-licenses)?|copyleft)"
-    r"|apache\.org/licenses|mozilla\.org(?:/[a-z]{2}-us)?)/([\w.+/-]+))"
+    r"|apache\.org/licenses|mozilla\.org(?:/[a-z]{2}-us)?"
+    r"|en(?:\.m)?\.wikipedia\.org/wiki/wikipedia:text-of(?:-the)?)[/-]([\w.+/-]+))"
 )
 # What may follow: a version, a country, a word of the title. Any other word could be a condition.
 _REST = (
@@ -86,8 +87,8 @@ def families(licence: str) -> set[str]:
 
 
 def is_among(licence: str, wanted: Collection[str]) -> bool:
-    """Whether a value of column `license` is of wanted families: all that are known, and at least one."""
-    return bool(found := families(licence)) and found <= set(wanted)
+    """Whether a value of column `license` is of wanted families: all known ones, and at least one. Of none: yes."""
+    return not wanted or (bool(found := families(licence)) and found <= set(wanted))
 
 
 Statement = tuple[str, str]
@@ -101,9 +102,8 @@ class Licence(NamedTuple):
     license_source: str = ""
 
     def __or__(self, other: "Licence") -> "Licence":
-        return (
-            combined([*self.statements(), *other.statements()]) if self.license and other.license else max(self, other)
-        )
+        is_both = self.license and other.license
+        return combined([*self.statements(), *other.statements()]) if is_both else max(self, other)
 
     def statements(self) -> Iterator[Statement]:
         """What it was combined from."""
