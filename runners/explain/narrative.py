@@ -259,6 +259,8 @@ def _document(record: UrlRecord) -> Iterator[str]:
         if record.document["canonical_url"]:
             ignored = record.document["canonical_ignored"]
             yield f"  canonical link: {record.document['canonical_url']}{f' (ignored: {ignored})' if ignored else ''}"
+        if licence := record.document["license"]:
+            yield f"  licence: {licence} ({record.document['license_source']})"
         if preference := _usage(record.document, record.tdmrep, record.signals):
             yield f"  use: {preference}"
     yield from (f"  {_RELATIONS[relation]} {url}" for relation, url in record.copies.items())

@@ -24,6 +24,8 @@ CHUNKS = pa.schema(
         ("text", pa.string()),
         ("tokens", pa.int32()),  # estimated
         ("language", pa.string()),
+        ("license", pa.string()),  # of the page, as in table documents
+        ("license_source", pa.string()),
     ]
 )
 
@@ -35,7 +37,10 @@ OTHER = "other"
 
 _OF_NOW = frozenset({"gone", "unavailable"})  # reasons that do not follow from a version of a page
 _UNDATED = frozenset({BLOCKED, INPUT.reason, "unavailable", OTHER})  # it is not known since when they hold
-_COLUMNS = ("url_key", "title", "text", "headings", "language", "nosnippet", "round", "sections")
+_COLUMNS = (
+    *("url_key", "title", "text", "headings", "language", "nosnippet", "round", "sections"),
+    *("license", "license_source"),
+)
 
 Row = Mapping[str, Any]
 
@@ -121,7 +126,7 @@ class Chunks:
                 "headings": list(each.headings),
                 "text": each.text,
                 "tokens": estimated_tokens(each.text),
-                "language": version["language"],
+                **{name: version[name] for name in ("language", "license", "license_source")},
             }
         return found
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from ...transforms.blocks.rules import NO_BLOCKS, Blocks
 from ...transforms.files import filesystem
+from ...transforms.rights.licences import families, is_among
 from ...transforms.rights.purposes import TRAINING, left_out, may_use
 from ...transforms.rights.tdm_rules import TdmRules, effect
 from ...transforms.robots.stored_signals import NO_SIGNALS, StoredSignals
@@ -42,6 +43,8 @@ COLUMNS = pa.schema(
         ("ai_training", pa.bool_()),
         ("digest", pa.string()),
         ("content_signals", pa.string()),
+        ("license", pa.string()),
+        ("license_source", pa.string()),
     ]
 )
 
@@ -74,6 +77,9 @@ REASONS = {
 BLOCKED = "blocked"
 """Why a page that matches a block of the operator is left out."""
 
+LICENCE = "license"
+"""Why a page is left out whose licence is not among those asked for."""
+
 OVERRIDES = ("duplicate", "noindex", "noarchive", RESERVED)
 """Reasons that an operator may set aside by name."""
 
@@ -92,6 +98,7 @@ class Card(NamedTuple):
 
     shards: list[Shard]
     languages: Mapping[str, int]
+    licences: Mapping[str, int]  # by family
     left_out: Mapping[str, int]  # by reason
     characters: int
 
@@ -123,24 +130,31 @@ def write_corpus(
     tdm_rules: TdmRules = MappingProxyType({}),
     include: Collection[str] = (),
     signals: StoredSignals = NO_SIGNALS,
+    licences: Collection[str] = (),
 ) -> Card:
     """Write the documents without a reason to shards of about `max_bytes` of text; returns what the card says.
 
-    `tdm_rules` and `signals` add the reason RESERVED, unless `include` names it.
+    `tdm_rules` and `signals` add the reason RESERVED, unless `include` names it, and families of `licences` the reason
+    LICENCE.
     """
     left_out: Counter[str] = Counter()
     languages: Counter[str] = Counter()
+    by_licence: Counter[str] = Counter()
     characters = 0
 
     def chosen() -> Iterator[pa.Table]:
         nonlocal characters
         for batch in batches:
             table = _judged(pa.Table.from_batches([batch]), tdm_rules, signals, include)
-            hits = zip(blocks.mask(table["url"]).to_pylist(), table["reason"].to_pylist(), strict=True)
-            reasons = [BLOCKED if is_blocked else reason for is_blocked, reason in hits]
+            columns = (blocks.mask(table["url"]), table["reason"], table["license"])
+            reasons = [
+                BLOCKED if is_blocked else reason or (None if is_among(licence or "", licences) else LICENCE)
+                for is_blocked, reason, licence in zip(*(column.to_pylist() for column in columns), strict=True)
+            ]
             left_out.update(reason for reason in reasons if reason)
             table = table.filter(pa.array([reason is None for reason in reasons])).select(COLUMNS.names).cast(COLUMNS)
             languages.update(code or "unknown" for code in table["language"].to_pylist())
+            by_licence.update(map(_families, table["license"].to_pylist()))
             characters += sum(map(len, table["text"].to_pylist()))
             if table.num_rows:
                 yield table
@@ -149,7 +163,11 @@ def write_corpus(
     tables = chosen()
     for first in tables:
         shards.append(_shard(itertools.chain([first], tables), out, format_, len(shards), max_bytes))
-    return Card(shards, languages, left_out, characters)
+    return Card(shards, languages, by_licence, left_out, characters)
+
+
+def _families(licence: str | None) -> str:
+    return ", ".join(sorted(families(licence or ""))) or ("another" if licence else "none stated")
 
 
 def _judged(documents: pa.Table, rules: TdmRules, signals: StoredSignals, include: Collection[str]) -> pa.Table:

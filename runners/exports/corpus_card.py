@@ -7,7 +7,7 @@ from datetime import datetime
 from ...transforms.directory.crawl_dir import program
 from ...transforms.http.request_headers import Identity
 from ..terminal.units import counted
-from .corpus import BLOCKED, OVERRIDES, Card
+from .corpus import BLOCKED, LICENCE, OVERRIDES, Card
 
 _REASONS = {
     BLOCKED: "the operator has blocked it",
@@ -22,8 +22,9 @@ _REASONS = {
 
 
 def card(
-    made: Card, identity: Identity, where: str, include: Sequence[str], format_: str, rounds: int, now: datetime
-) -> str:
+    made: Card, identity: Identity, where: str, include: Sequence[str], format_: str, rounds: int, now: datetime,
+    licences: Sequence[str] = (),
+) -> str:  # fmt: skip
     """The text of README.md."""
     ending = "parquet" if format_ == "parquet" else "jsonl.zst"
     codes = sorted(code for code in made.languages if re.fullmatch("[a-z]{2,3}", code))
@@ -48,8 +49,10 @@ def card(
         "| left out because | pages |",
         "|---|---|",
         *(f"| {text} | {made.left_out.get(name, 0)} |" for name, text in _REASONS.items() if name not in include),
+        *([f"| it states no licence of those asked for | {made.left_out.get(LICENCE, 0)} |"] if licences else ()),
         "",
         "The crawl obeyed robots.txt (RFC 9309) at the time of each request.",
+        *(["", f"Only pages under these licences were asked for: {', '.join(licences)}."] if licences else ()),
         *(_included(include)),
         "",
         "## Languages",
@@ -57,6 +60,14 @@ def card(
         "| language | documents |",
         "|---|---|",
         *(f"| {_code(code)} | {count} |" for code, count in _by_count(made.languages)),
+        "",
+        "## Licences",
+        "",
+        "As each page states it (`license`), by family:",
+        "",
+        "| licence | documents |",
+        "|---|---|",
+        *(f"| {name} | {count} |" for name, count in _by_count(made.licences)),
         "",
         "## Files",
         "",

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...transforms.http import media_types
 from ...transforms.indexing.write_segment import without_passages
@@ -16,14 +16,7 @@ from .page_markdown.content import content, markdown, without_unseen
 from .page_markdown.stored_text import from_text
 
 
-class Rendered(NamedTuple):
-    """A page as Markdown."""
-
-    text: str
-    licence: str  # URL that the page names as its licence
-
-
-def render(stored: Stored, rules: PageRules, link: Callable[[str], str] = str, nosnippet: bool = True) -> Rendered:
+def render(stored: Stored, rules: PageRules, link: Callable[[str], str] = str, nosnippet: bool = True) -> str:
     """The main content of a page. Pages that are not HTML, and those whose bodies were removed, have their texts.
 
     `link` is given absolute URLs of links. `rules` are those of the crawl. Without `nosnippet`, what is within
@@ -34,15 +27,15 @@ def render(stored: Stored, rules: PageRules, link: Callable[[str], str] = str, n
         found = content(body, stored.content_type, document["url"], document["text"], rules)
         if not nosnippet:
             found.root.remove("[data-nosnippet]")
-        return Rendered(markdown(found, link), found.licence)
+        return markdown(found, link)
     if body and document["media_type"] in media_types.MARKDOWN:
         text, _ = charsets.decode(body, media_types.parse(stored.content_type)[1], False)
-        return Rendered(without_unseen(front_matter.split(text).text.replace("\r\n", "\n")).strip("\n"), "")
+        return without_unseen(front_matter.split(text).text.replace("\r\n", "\n")).strip("\n")
     text = without_passages(document["text"] or "", () if nosnippet else document["nosnippet"] or ())
-    return Rendered(from_text(without_unseen(text), document["headings"] or ()), "")
+    return from_text(without_unseen(text), document["headings"] or ())
 
 
-def front(document: Mapping[str, Any], licence: str) -> str:
+def front(document: Mapping[str, Any]) -> str:
     """The front matter of a page: YAML, whose strings are written as in JSON; what is not known is left out."""
     fields = {
         "url": document["url"],
@@ -51,7 +44,8 @@ def front(document: Mapping[str, Any], licence: str) -> str:
         "language": document["language"],
         "published": _date(document["published_at"]),
         "fetched": _date(document["fetched_at"]),
-        "licence": licence,
+        "license": document["license"],
+        "license_source": document["license_source"],
         "usage": Usage.stored(document).text(),
     }
     lines = [f"{name}: {visible(json.dumps(value, ensure_ascii=False))}" for name, value in fields.items() if value]

@@ -44,11 +44,16 @@ def test_a_crawl_of_an_earlier_commit_is_read_continued_and_searched(stored: Pat
     assert fields <= set.union(*(set(manifest) for manifest in written))
     hits = json.loads(beamtrawl("search", crawl, "등대", "--json").out)["hits"]
     assert hits
-    with Web({"a.test": {"/": html("New", "A lighthouse of the new version.")}}) as web:
+    link = '<link rel="license" href="http://creativecommons.org/licenses/by/4.0/">'
+    with Web({"a.test": {"/": html("New", "A lighthouse of the new version.", head=link)}}) as web:
         assert beamtrawl("seeds", "add", crawl, web.url("a.test")).code == 0
         ran = beamtrawl("crawl", crawl, "--workers", 1, "--rounds", 1)
         assert ran.code == 0, ran.err
         new = web.url("a.test")
+    stated = json.loads(
+        beamtrawl("sql", crawl, "SELECT license, count(*) AS n FROM documents GROUP BY 1", "--json").out
+    )
+    assert {row["license"] for row in stated} == {None, "http://creativecommons.org/licenses/by/4.0/"}
     found = json.loads(beamtrawl("search", crawl, "lighthouse", "--json").out)["hits"]
     assert new in {hit["url"] for hit in found}
     assert json.loads(beamtrawl("search", crawl, "등대", "--json").out)["hits"][0]["url"] == hits[0]["url"]

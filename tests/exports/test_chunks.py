@@ -104,7 +104,10 @@ def visit(path: str, at: int, outcome: str = "fetched") -> dict[str, Any]:
 ROUNDS: list[tuple[list[dict[str, Any]], dict[str, str]]] = [
     ([page("a", "x\nH\none"), page("b", "b"), page("c", "c"), page("d", "d", noindex=True), page("e", "e")], {}),
     ([page("a", "x\nH\ntwo\nI\nthree"), page("f", "f")], {"b": "gone"}),
-    ([page("b", "b"), page("d", "d")], {}),  # b is back as it was, d may be indexed now
+    (
+        [page("b", "b"), page("d", "d", license="MIT", license_source="meta")],
+        {},
+    ),  # b is back as it was, d may be indexed now
     ([page("a", "x\nI\nthree"), page("c", "c", max_snippet=0)], {"f": "gone"}),
     ([page("c", "c"), page("e", "e", title="new"), page("g", "g\ng", ai_input=False)], {"d": "gone"}),
 ]
@@ -158,6 +161,8 @@ def test_only_what_changed_is_exported(exports: list[tuple[Path, list[dict[str, 
         ("b", "None", True),
         ("f", "f", False),
     ]
+    licences = {row["page"][-1]: (row["license"], row["license_source"]) for row in exports[2][1]}
+    assert licences == {"b": (None, None), "d": ("MIT", "meta")}
     assert changed[3] == [("a", "None", True), ("c", "None", True), ("f", "None", True)]
 
 

@@ -25,10 +25,11 @@ def page(path: str, **columns: Any) -> dict[str, Any]:
     return {"url": f"http://a.test/{path}", "text": f"text of {path}", "language": "en", "fetched_at": NOW} | columns
 
 
+BY = "http://creativecommons.org/licenses/by/4.0/"
 HOSTILE = 'A\n---\n| <script>alert(1)</script> \x1b[31m "'
 PAGES = [
-    page("plain", title=HOSTILE, digest=b"d" * 16, near_key=7, spam_score=0.5),
-    page("deutsch", language="de\n| x", ai_training=True, content_usage="train-ai=y"),
+    page("plain", title=HOSTILE, digest=b"d" * 16, near_key=7, spam_score=0.5, license=BY, license_source="a"),
+    page("deutsch", language="de\n| x", ai_training=True, content_usage="train-ai=y", license="http://a.test/terms"),
     page("reserved", ai_training=False, tdm_reservation=True),
     page("robots"),  # robots.txt reserves it since its last visit
     page("copy", duplicate_of=b"x" * 16),
@@ -80,6 +81,7 @@ def test_what_is_reserved_is_left_out_and_the_rest_is_whole(crawl: Path, tmp_pat
     assert rows["old"]["text"] == "second version"
     plain = rows["plain"]
     assert (plain["title"], plain["digest"], plain["cluster"]) == (HOSTILE, (b"d" * 16).hex(), 7)
+    assert (plain["license"], plain["license_source"]) == (BY, "a")
     assert (plain["fetched_at"], plain["published_at"]) == ("2026-01-02T03:04:05Z", None)
     assert re.fullmatch("[0-9a-f]{32}", plain["id"])
 
@@ -89,6 +91,24 @@ def test_an_operator_may_include_by_name(crawl: Path, tmp_path: Path, name: str)
     assert beamtrawl("export", "corpus", crawl, tmp_path / "out", "--include", name).code == 0
     assert paths(read(tmp_path / "out")) == CHOSEN | LEFT[name]
     assert f"The operator included on purpose: {name}.\n" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_only_pages_under_some_licences(crawl: Path, tmp_path: Path) -> None:
+    for asked, found in {"cc-by,cc0": {"plain"}, "CC-BY": {"plain"}, "cc0": set(), "mit,gpl": set()}.items():
+        out = tmp_path / asked
+        ran = beamtrawl("export", "corpus", crawl, out, "--license", asked)
+        assert (ran.code, paths(read(out))) == (0, found), ran.err
+        card = (out / "README.md").read_text(encoding="utf-8")
+        assert f"| it states no licence of those asked for | {3 - len(found)} |\n" in card
+        assert f"Only pages under these licences were asked for: {', '.join(asked.lower().split(','))}.\n" in card
+        assert ("| cc-by | 1 |" in card) == bool(found)
+
+
+def test_a_licence_that_is_none_is_told_with_those_that_are(crawl: Path, tmp_path: Path) -> None:
+    for asked, name in {"cc-by,free": "'free'", "": "''", "cc-by,": "'cc-by,'", "CC BY 4.0": "'cc by 4.0'"}.items():
+        code, said = failure("export", "corpus", crawl, tmp_path / "out", "--license", asked)
+        assert (code, said.count("\n")) == (2, 0)
+        assert f"{name}: no licence; known: cc-by, cc-by-sa" in said and not (tmp_path / "out").exists()
 
 
 def test_parquet_holds_the_same(crawl: Path, tmp_path: Path) -> None:
@@ -106,7 +126,7 @@ def test_the_card(crawl: Path, tmp_path: Path) -> None:
     assert "3 documents with 42 characters, exported on " in card
     assert "\n    language <> 'xx'\n     OR true\n" in card
     counts = dict(re.findall(r"^\| (.*) \| (\d+) \|$", card, re.MULTILINE))
-    assert [int(count) for count in counts.values()] == [0, 1, 1, 2, 1, 1, 1, 2, 2, 1]
+    assert [int(count) for count in counts.values()] == [0, 1, 1, 2, 1, 1, 1, 2, 2, 1, 1, 1, 1]
     assert counts["en"] == "2" and counts["de x"] == "1"
     data = (tmp_path / "out" / "data-00000.jsonl.zst").read_bytes()
     assert f"| data-00000.jsonl.zst | 3 | {len(data)} | `{hashlib.sha256(data).hexdigest()}` |\n" in card

@@ -172,7 +172,8 @@ def rows() -> dict[str, list[dict[str, Any]]]:
     documents, visits = [], []
     texts = {"a": "L\nT\nTo b and c.", "b": "plain *text*", "m.md": "Own", "c": "x", "d": "x", "e": "x", "f": "removed"}
     more: dict[str, dict[str, Any]] = {
-        "a": {"title": 'T: "x"\n---\n\x1b[1m', "language": "en", "published_at": NOW, "content_usage": "train-ai=n"},
+        "a": {"title": 'T: "x"\n---\n\x1b[1m', "language": "en", "published_at": NOW, "content_usage": "train-ai=n"}
+        | {"license": "http://a.test/licence", "license_source": "a"},
         "c": {"noarchive": True},
         "d": {"ai_input": False},
         "e": {"noindex": True},
@@ -212,7 +213,8 @@ def test_a_tree_of_pages(crawl: Path, tmp_path: Path) -> None:
         "language": "en",
         "published": "2026-01-02T03:04:05Z",
         "fetched": "2026-01-02T03:04:05Z",
-        "licence": "http://a.test/licence",
+        "license": "http://a.test/licence",
+        "license_source": "a",
         "usage": "train-ai=n",
     } | {"title": fields["title"]}
     assert "\x1b" not in (folder / "a.md").read_text(encoding="utf-8")
@@ -262,7 +264,7 @@ def test_no_export_has_what_a_terminal_acts_on(media_type: str) -> None:
     document = {"media_type": media_type, "url": "http://a.test/", "text": hostile, "headings": [], "nosnippet": []}
     text = render(
         Stored(document, media_type, hostile.encode()), page_rules(Settings().extract, Settings().main), nosnippet=True
-    ).text
+    )
     assert visible(text) == text and "\r" not in text
     assert media_type == "text/html" or text.endswith("\n\nc")
 

@@ -115,6 +115,7 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[Link]) -> dic
     if page is not None:
         row |= {name: None if (value := getattr(page, name)) == "" else value for name in _PAGE_COLUMNS}
         row |= page.usage.columns(page.media_type)
+        row |= {name: value or None for name, value in page.licence._asdict().items()}
         row["outlinks"], row["facts"] = len(links), list(page.facts.items()) or None
         row["stays"] = visit.get("digest_before") is not None
         row["truncated"] = "bytes" if visit.get("truncated") else row["truncated"]

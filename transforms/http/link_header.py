@@ -14,6 +14,7 @@ class HeaderLink(NamedTuple):
     target: str  # relative to the URL of the response
     relations: frozenset[str]  # lower-case
     anchor: str | None  # context of the link, if not the response itself
+    type: str  # media type of the target, lower-case; "" without a hint
 
 
 def parse_link(value: str) -> Iterator[HeaderLink]:
@@ -33,4 +34,9 @@ def parse_link(value: str) -> Iterator[HeaderLink]:
             parameters.setdefault(match[1].lower(), text)
             position = match.end()
         relations = frozenset(parameters.get("rel", "").lower().split())
-        yield HeaderLink(value[start + 1 : end].strip(), relations, parameters.get("anchor"))
+        yield HeaderLink(
+            value[start + 1 : end].strip(),
+            relations,
+            parameters.get("anchor"),
+            parameters.get("type", "").strip().lower(),
+        )

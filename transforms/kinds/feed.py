@@ -7,7 +7,9 @@ from urllib.parse import urljoin
 
 from ..parsing import html_tree, main_text, xml_tree
 from ..parsing.dates import feed_date
+from ..parsing.robots_meta import Directives
 from ..parsing.source import Page, Source
+from ..rights import licences
 
 _ROOTS = frozenset({"rss", "RDF", "feed"})
 _ENTRIES = frozenset({"item", "entry"})
@@ -31,8 +33,13 @@ class Feed:
             return None
         channel = next((e for e in root if xml_tree.local_name(e) == "channel"), root)
         head = _read(channel)
-        found = (e for e in root.iter() if xml_tree.local_name(e) in _ENTRIES)
-        entries = [_read(element) for element in itertools.islice(found, _MAX_ENTRIES)]
+        items = (e for e in root.iter() if xml_tree.local_name(e) in _ENTRIES)
+        found = list(itertools.islice(items, _MAX_ENTRIES))
+        entries = [_read(element) for element in found]
+        stated = licences.combined(
+            (value, "feed") for element in (root, channel, *found) for value in _licences(element, source.url)
+        )
+        source = source._replace(directives=source.directives | Directives(licence=stated))
         dates = (feed_date(_text(channel, name)) for name in _DATES)
         return source.page(
             "\n".join(part for entry in entries for part in (entry.title, entry.text)),
@@ -47,6 +54,7 @@ class Feed:
         )
 
 
+_RESOURCE = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}resource"
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
@@ -76,6 +84,18 @@ def _links(element: Any) -> Iterator[str]:
     guid = next((child for child in element if xml_tree.local_name(child) == "guid"), None)
     if guid is not None and not has_link and guid.get("isPermaLink", "true").strip().lower() == "true":
         yield guid.text or ""
+
+
+def _licences(element: Any, url: str) -> Iterator[str]:
+    """The licences of a feed or of an entry: elements `license` of RSS, links of Atom, Dublin Core."""
+    for child in element:
+        name, base, text = xml_tree.local_name(child), child.base or url, child.text or ""
+        if name == "link" and child.get("rel") == "license" and child.get("type") != licences.RSL:
+            yield licences.of_text(child.get("href") or "", base) or ""
+        elif name == "license":
+            yield licences.of_text(text.strip() or child.get(_RESOURCE) or child.get("url") or "", base) or ""
+        elif name == "rights":
+            yield licences.of_rights(text, base) or ""
 
 
 def _absolute(reference: str, base: str) -> str:

@@ -167,22 +167,28 @@ def json_ld_dates(scripts: Iterable[str]) -> list[str]:
     found: list[tuple[int, str]] = []
     left = _MAX_NODES
     for script in scripts:
-        try:
-            content = json.loads(script.strip().removeprefix("<!--").removesuffix("-->").rstrip("; \n\t"), strict=False)
-        except (ValueError, RecursionError):
+        if (nodes := json_ld_nodes(script)) is None:
             found += [(3, date) for date in _BROKEN.findall(script)[:1] if not _PARTS.search(script)]
             continue
-        for rank, date in _of_nodes([content]):
+        for rank, node in nodes:
             left -= 1
             if left < 0:
                 break
-            if date:
+            if date := next((date for name in _DATES if (date := _text(node.get(name)))), ""):
                 found.append((rank, date))
     return [date for _, date in sorted(found, key=lambda stated: stated[0])]
 
 
-def _of_nodes(nodes: list[Any]) -> Iterator[tuple[int, str]]:
-    """(rank, date or "") of each node that may describe the page."""
+def json_ld_nodes(script: str) -> Iterator[tuple[int, dict[str, Any]]] | None:
+    """(rank, node) of each node of a script that may describe the page, an empty one for another; None: no JSON."""
+    try:
+        content = json.loads(script.strip().removeprefix("<!--").removesuffix("-->").rstrip("; \n\t"), strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return _of_nodes([content])
+
+
+def _of_nodes(nodes: list[Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     while nodes:
         node = nodes.pop(0)
         if isinstance(node, list):
@@ -195,13 +201,10 @@ def _of_nodes(nodes: list[Any]) -> Iterator[tuple[int, str]]:
             str(kind).rpartition("/")[2].rpartition(":")[2] for kind in (kinds if isinstance(kinds, list) else [kinds])
         ]
         if any(map(_BESIDE.fullmatch, names)):
-            yield 9, ""
+            yield 9, {}
             continue
         rank = 0 if any(name.endswith(("Article", "Posting", "Report")) for name in names) else 2
-        yield (
-            1 if rank and any(name.endswith("Page") for name in names) else rank,
-            next((date for name in _DATES if (date := _text(node.get(name)))), ""),
-        )
+        yield 1 if rank and any(name.endswith("Page") for name in names) else rank, node
 
 
 def _text(value: Any) -> str:

@@ -5,8 +5,12 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
+from turbohtml import Element
+
 from .. import urls
-from .dates import json_ld_dates, parse_date
+from ..rights import licences
+from ..rights.licences import Licence
+from .dates import json_ld_dates, json_ld_nodes, parse_date
 from .html_tree import Elements, is_html
 from .text_layout import collapse
 
@@ -44,6 +48,8 @@ _DATE_NAMES = (
 _JSON_LD = "application/ld+json"
 _PUBLISHED_CLASSES = frozenset({"dt-published", "published", "entry-date"})  # of microformats, and WordPress
 _MAX_TIMES = 1_000  # time elements read per page
+_RIGHTS = ("dc.rights", "dcterms.rights")
+_MAX_NODES = 2_000  # of JSON-LD read per page for licences
 # An article in an article is a comment on it (HTML, 4.3.2).
 _COMMENTS = (
     "article article, #comments, .comments, .comment, .comment-list, .commentlist, .comment-body"
@@ -113,9 +119,7 @@ def published_at(elements: Elements, tags: Meta) -> datetime | None:
 
 def _stated_dates(elements: Elements, tags: Meta) -> Iterator[str]:
     yield from tags.contents(_DATE_NAMES)
-    scripts = elements.describing["script"]
-    is_json_ld = [(script.attr("type") or "").partition(";")[0].strip().lower() == _JSON_LD for script in scripts]
-    yield from json_ld_dates(script.text for script in itertools.compress(scripts, is_json_ld))
+    yield from json_ld_dates(_json_ld(elements))
     times = set()
     for element in elements.describing["time"][:_MAX_TIMES]:
         get = element.attr
@@ -128,6 +132,26 @@ def _stated_dates(elements: Elements, tags: Meta) -> Iterator[str]:
             yield when
     if len(times) == 1:
         yield from times
+
+
+def _json_ld(elements: Elements) -> Iterator[str]:
+    """The texts of the page's JSON-LD."""
+    for script in elements.describing["script"]:
+        if (script.attr("type") or "").partition(";")[0].strip().lower() == _JSON_LD:
+            yield script.text
+
+
+def licence(root: Element, elements: Elements, tags: Meta, text: str, url: str, base: str) -> Licence:
+    """The licences that the page of a text states."""
+    rights = (licences.of_rights(content, base) for name, content in tags.tags if name in _RIGHTS)
+    stated = ((value, "meta") for value in rights if value)
+    if "icense" not in text:  # most pages
+        return licences.combined(stated)
+    scripts = (script for script in _json_ld(elements) if "license" in script)
+    nodes = itertools.chain.from_iterable(json_ld_nodes(script) or () for script in scripts)
+    in_data = licences.of_nodes((node for _, node in itertools.islice(nodes, _MAX_NODES)), base)
+    own = (element for element in root.select(licences.STATING) if element.closest(_COMMENTS) is None)
+    return licences.combined(itertools.chain(licences.of_elements(own, url, base), stated, in_data))
 
 
 def canonical_url(elements: Elements, base: str, charset: str = "utf-8") -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from ..duplicates.digest import content_digest, of_html, settle
 from ..http import media_types
 from ..http.reply import type_by_name
+from ..rights.licences import of_headers
 from ..sections.element_ids import Ids
 from . import html_links, html_metadata, html_tree, main_text, page_rules, robots_meta, spam
 from .html_links import FOLLOWED_KINDS, Link, followed
@@ -48,7 +49,7 @@ def parse_page(
         charset=media_types.parse(content_type)[1],
         url=url,
         robot_name=robot_name,
-        directives=robots_meta.from_headers(headers, robot_name),
+        directives=robots_meta.from_headers(headers, robot_name)._replace(licence=of_headers(url, headers)),
         language=language,
         is_truncated=len(body) > MAX_BYTES,
         rules=rules,
@@ -68,6 +69,7 @@ def html_page(source: Source) -> Page:
     base = html_links.base_url(elements, source.url)
     meta = html_metadata.meta(elements)
     directives = source.directives | robots_meta.from_meta(meta.tags, source.robot_name)
+    directives |= robots_meta.Directives(licence=html_metadata.licence(root, elements, meta, text, source.url, base))
     links = html_links.links(elements, source.url, base, charset)
     canonical_url = html_metadata.canonical_url(elements, base, charset)
     published_at = html_metadata.published_at(elements, meta)
@@ -107,6 +109,7 @@ def html_page(source: Source) -> Page:
         nosnippet=main.nosnippet,
         sections=main.sections,
         usage=directives.usage,
+        licence=directives.licence,
         links=links,
         facts=page_rules.facts([*found, *page_rules.url_values(source.rules, source.url)], error),
         traits=traits,

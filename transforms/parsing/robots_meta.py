@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from ..rights import usage
+from ..rights.licences import Licence
 from ..rights.usage import Usage
 from .dates import parse_date
 
@@ -19,6 +20,7 @@ class Directives(NamedTuple):
     max_snippet: int | None = None  # characters; 0: no snippet (also nosnippet); None: any length
     unavailable_after: datetime | None = None  # in UTC; from then on the page is not to be found
     usage: Usage = Usage()
+    licence: Licence = Licence()
 
     def __or__(self, other: "Directives") -> "Directives":
         return Directives(
@@ -28,6 +30,7 @@ class Directives(NamedTuple):
             min((limit for limit in (self.max_snippet, other.max_snippet) if limit is not None), default=None),
             min(filter(None, (self.unavailable_after, other.unavailable_after)), default=None),
             self.usage | other.usage,
+            self.licence | other.licence,
         )
 
     def display_rules(self) -> str:
@@ -37,7 +40,8 @@ class Directives(NamedTuple):
         """
         expires = self.unavailable_after.date().isoformat() if self.unavailable_after else ""
         limit = "" if self.max_snippet is None else f"max-snippet:{self.max_snippet}"
-        return " ".join(filter(None, ["noarchive" if self.noarchive else "", limit, expires, self.usage.text()]))
+        stated = (self.usage.text(), self.licence.license)
+        return " ".join(filter(None, ["noarchive" if self.noarchive else "", limit, expires, *stated]))
 
 
 # A name before a colon is that of a robot, unless it is a directive with a value.

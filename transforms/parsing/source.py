@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from .. import urls
 from ..duplicates.digest import content_digest
+from ..rights.licences import Licence
 from ..rights.usage import Usage
 from ..sections.section import Section, usable_id
 from . import charsets, html_metadata, robots_meta
@@ -54,6 +55,7 @@ class Page:
     links: list[Link] = dataclasses.field(default_factory=list)
     facts: Mapping[str, str] = dataclasses.field(default_factory=dict)  # specific to its kind
     usage: Usage = dataclasses.field(default_factory=Usage)  # of the page and its headers
+    licence: Licence = dataclasses.field(default_factory=Licence)  # the same
     traits: Traits = dataclasses.field(default_factory=Traits)  # input of the spam score
 
 
@@ -140,6 +142,7 @@ class Source(NamedTuple):
             max_snippet=self.directives.max_snippet,
             unavailable_after=self.directives.unavailable_after,
             usage=self.directives.usage,
+            licence=self.directives.licence,
             links=found,
             sections=sections,
             facts={_fact(name): fact for name, value in (facts or {}).items() if (fact := _fact(value))},

@@ -7,6 +7,7 @@ from ....transforms.blocks.files import BlockFiles
 from ....transforms.directory.crawl_dir import CrawlDir, paths_of
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
+from ....transforms.rights.licences import FAMILIES
 from ....transforms.rights.tdm_rules import read_tdm_rules
 from ....transforms.robots.stored_signals import read_signals
 from ....transforms.sql.queries import QueryError, query_batches
@@ -30,7 +31,22 @@ def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]"
         default=[],
         help="pages left out otherwise; repeatable",
     )
+    parser.add_argument(
+        "--license",
+        type=_families,
+        default=(),
+        metavar="NAMES",
+        help="only pages under licences of these families, as cc-by,cc0; without: any",
+    )
     parser.set_defaults(export=export_corpus)
+
+
+def _families(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(text.lower().split(",")))
+    for name in names:
+        if name not in FAMILIES:
+            raise argparse.ArgumentTypeError(f"{name or text!r}: no licence; known: {', '.join(FAMILIES)}")
+    return names
 
 
 _SHARD = 256_000_000  # bytes of text
@@ -38,7 +54,7 @@ _SHARD = 256_000_000  # bytes of text
 
 def export_corpus(arguments: argparse.Namespace) -> None:
     """Write the newest texts for which a condition holds, without what their authors reserve."""
-    crawl, where, format_ = CrawlDir(arguments.dir), arguments.where, arguments.format
+    crawl, where, format_, licences = CrawlDir(arguments.dir), arguments.where, arguments.format, arguments.license
     manifests = crawl.require_manifests()
     rounds = max(manifest.round for manifest in manifests)
     identity = Identity.of(stored_settings(crawl).robot)
@@ -50,9 +66,9 @@ def export_corpus(arguments: argparse.Namespace) -> None:
             rules = read_tdm_rules(crawl, manifests)
             signals = read_signals(crawl.root, paths_of(manifests, "robots"), identity.token)
             blocks = BlockFiles(crawl).read()
-            made = write_corpus(batches, out, format_, _SHARD, blocks, rules, arguments.include, signals)
+            made = write_corpus(batches, out, format_, _SHARD, blocks, rules, arguments.include, signals, licences)
             with out.create("README.md") as sink:
-                text = card(made, identity, where, arguments.include, format_, rounds, datetime.now(UTC))
+                text = card(made, identity, where, arguments.include, format_, rounds, datetime.now(UTC), licences)
                 sink.write(text.encode("utf-8", "replace"))
     except QueryError as error:
         raise Failure(f"--where {where}: {error}") from error

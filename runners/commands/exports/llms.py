@@ -75,9 +75,9 @@ def _write_full(crawl: CrawlDir, manifests: Sequence[Manifest], entries: Sequenc
     with tempfile.TemporaryFile() as draft, out.create("llms-full.txt") as sink:
         for stored in stored_pages(crawl, manifests):
             if entry := wanted.get(stored.document["url"]):
-                markdown = render(stored, rules, nosnippet=False).text
+                markdown = render(stored, rules, nosnippet=False)
                 if stored.document["media_type"] in media_types.MARKDOWN and not ends(markdown):
-                    markdown = render(stored._replace(body=None), rules, nosnippet=False).text
+                    markdown = render(stored._replace(body=None), rules, nosnippet=False)
                 text = full_page(entry, markdown).encode("utf-8", "replace")
                 places[entry.url] = (draft.tell(), len(text))
                 draft.write(text)

@@ -85,7 +85,7 @@ def _files(
     rules, files = page_rules(extract, main), []
     for stored in pages:
         name = names.name(stored.document["url"])
-        page = render(stored, rules, functools.partial(names.link, name))
-        text = f"{front(stored.document, page.licence)}\n{page.text}\n"
+        text = render(stored, rules, functools.partial(names.link, name))
+        text = f"{front(stored.document)}\n{text}\n"
         files.append((name, text.encode("utf-8", "replace")))
     return files

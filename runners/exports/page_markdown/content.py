@@ -40,7 +40,6 @@ class Content(NamedTuple):
 
     root: Element
     base: str  # of its references
-    licence: str = ""  # URL that the page names as its licence
 
 
 def content(body: bytes, content_type: str | None, url: str, text: str | None, rules: PageRules = NO_RULES) -> Content:
@@ -54,7 +53,6 @@ def content(body: bytes, content_type: str | None, url: str, text: str | None, r
     root, _ = html_tree.parse(decoded, media_type)
     elements = html_tree.elements(root)
     base = html_links.base_url(elements, url)
-    licence = _licence(elements, base)
     tree = page_rules.main_tree(root, rules.of(url))
     root, stored = tree.root, None if text is None else text.split("\n")
     hidden = main_text.seen(root)
@@ -68,15 +66,7 @@ def content(body: bytes, content_type: str | None, url: str, text: str | None, r
         if found.lines and removed is None:
             main_text.leave_out(root, hidden)
     _prune(removed or [])
-    return Content(root, base, licence)
-
-
-def _licence(elements: html_tree.Elements, base: str) -> str:
-    """The target of the first link with `rel=license` (HTML, 4.6.7.9)."""
-    for tag, element in elements.all:
-        if tag in ("a", "area", "link") and "license" in (element.attr("rel") or "").lower().split():
-            return urls.resolve(element.attr("href") or "", base) or ""
-    return ""
+    return Content(root, base)
 
 
 def _lines(root: Element, has_banner: bool) -> text_layout.Lines:

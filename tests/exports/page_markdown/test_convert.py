@@ -112,9 +112,9 @@ def test_rules_for_the_main_text_apply() -> None:
     assert markdown(content(html, None, URL, None, rules)) == "b\n\nd"
 
 
-def test_links_are_mapped_and_a_licence_is_found() -> None:
-    found = content(b"<a rel='nofollow License' href='/l'>x</a><p>A sentence.", None, URL, None)
-    assert (found.licence, markdown(found, str.upper)) == ("http://a.test/l", "[x](HTTP://A.TEST/L)\n\nA sentence.")
+def test_links_are_mapped() -> None:
+    found = content(b"<a href='/l'>x</a><p>A sentence.", None, URL, None)
+    assert markdown(found, str.upper) == "[x](HTTP://A.TEST/L)\n\nA sentence."
 
 
 _TEXT = st.text(st.sampled_from("ab 1.)#*_-+=~`[](){}<>!&;|\\:/\"'\n\té한"), max_size=30)

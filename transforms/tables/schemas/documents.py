@@ -54,6 +54,8 @@ class DocumentRow(TypedDict, total=False):
     ai_input: Bool | None  # whether it may be the input of models; as `ai_training`
     search: Bool | None  # whether searches may find it; as `ai_training`
     sections: Sections | None  # of `text`, in order
+    license: Text | None  # URL or name, as the page states it; several are divided by ", "
+    license_source: Text | None  # where each is stated, in the same order
 
 
 DOCUMENTS = schema_of(DocumentRow)
