@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
-from ..parsing import html_tree, main_text, xml_tree
+from ..parsing import html_tree, main_text, page_licences, xml_tree
 from ..parsing.dates import feed_date
+from ..parsing.robots_meta import Directives
 from ..parsing.source import Page, Source
+from ..rights.usage import Usage
 
 _ROOTS = frozenset({"rss", "RDF", "feed"})
 _ENTRIES = frozenset({"item", "entry"})
@@ -31,6 +33,8 @@ class Feed:
             return None
         channel = next((e for e in root if xml_tree.local_name(e) == "channel"), root)
         head = _read(channel)
+        stated = page_licences.of_feed(root, source.url)
+        source = source._replace(directives=source.directives | Directives(usage=Usage(rsl=stated)))
         found = (e for e in root.iter() if xml_tree.local_name(e) in _ENTRIES)
         entries = [_read(element) for element in itertools.islice(found, _MAX_ENTRIES)]
         dates = (feed_date(_text(channel, name)) for name in _DATES)

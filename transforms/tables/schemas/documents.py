@@ -53,6 +53,10 @@ DOCUMENTS = pa.schema(
         ("ai_input", pa.bool_()),  # whether it may be the input of models; as `ai_training`
         ("search", pa.bool_()),  # whether searches may find it; as `ai_training`
         ("sections", pa.list_(SECTION)),  # of `text`, in order
+        (
+            "rsl",
+            pa.string(),
+        ),  # licences (RSL): their URLs, and statements as "ai-train=no (prohibits, line 3)", one a line
     ]
 )
 
@@ -135,6 +139,7 @@ class DocumentRow(TypedDict, total=False):
     ai_input: bool | None
     search: bool | None
     sections: list[dict[str, int | str]] | None
+    rsl: str | None
 
 
 class AlertRow(TypedDict, total=False):

@@ -23,7 +23,7 @@ FRONTIER = pa.schema(
         ("redirects", pa.int32()),  # consecutive redirects that led here
         ("failures", pa.int32()),  # consecutive failed attempts
         ("digest", KEY),  # of its content at the last visit; null: not visited before
-        ("kind", pa.string()),  # sitemap, tdmrep, probe, requisite, external; null: a page
+        ("kind", pa.string()),  # sitemap, tdmrep, rsl, probe, requisite, external; null: a page
         ("sitemap", SITEMAP),
         ("links_without_news", pa.bool_()),  # only pages without news link to it
         ("foreign", pa.bool_()),  # only other sites link to it; null: unknown
@@ -68,7 +68,7 @@ VISITS = pa.schema(
         ("redirects", pa.int32()),
         ("discovered_round", pa.int32()),
         ("digest_before", KEY),  # of its content at an earlier visit
-        ("kind", pa.string()),  # sitemap, tdmrep, probe, requisite, external; null: a page
+        ("kind", pa.string()),  # sitemap, tdmrep, rsl, probe, requisite, external; null: a page
         ("sitemap", SITEMAP),
         ("links_without_news", pa.bool_()),  # only pages without news link to it
         ("robots_usage", pa.string()),  # statement of robots.txt about the use of the content
@@ -94,6 +94,7 @@ ROBOTS = pa.schema(
         ("error", pa.string()),
         ("depth", pa.int32()),  # of the URL for which it was requested
         ("signals", pa.string()),  # its Content-Signal lines for this robot, without the name, one a line
+        ("licenses", pa.list_(pa.string())),  # its License lines for this robot; null: none
     ]
 )
 
@@ -128,7 +129,7 @@ SEEDS = pa.schema(
         ("url", pa.string()),
         ("host", pa.string()),
         ("metadata", pa.string()),
-        ("kind", pa.string()),  # sitemap, tdmrep, probe, requisite, external; null: a page
+        ("kind", pa.string()),  # sitemap, tdmrep, rsl, probe, requisite, external; null: a page
     ]
 )
 
@@ -188,6 +189,7 @@ class RobotsRow(TypedDict, total=False):
     error: str | None
     depth: int
     signals: str | None
+    licenses: list[str] | None
 
 
 class HostRow(TypedDict, total=False):
