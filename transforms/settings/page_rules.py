@@ -44,7 +44,7 @@ RESERVED = frozenset(
     after ai_input ai_training before canonical_ignored canonical_url charset content_signals content_usage depth
     description digest domain duplicate_of extract_error facts fetched_at headings host keywords lang language
     max_snippet media_type near_duplicate_of near_key noai noarchive nofollow noimageai noindex nosnippet outlinks
-    parse_error published_at quality_reasons round same_content_as search sections site spam_score tdm_policy
+    parse_error published_at quality_reasons round rsl same_content_as search sections site spam_score tdm_policy
     tdm_reservation text title truncated type unavailable_after url url_key
     """.split()  # noqa: SIM905
 )
