@@ -13,6 +13,7 @@ from beamtrawl.runners.mcp.tools import Options, Tools
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.rights.licence_files import read_licences
+from beamtrawl.transforms.rights.rsl import NAMESPACE
 from tests.support.command_line import beamtrawl
 from tests.support.crawls import crawl, rows
 from tests.support.robots_files import replace_robots
@@ -162,3 +163,37 @@ def test_where_licences_are_found(tmp_path: Path) -> None:
     assert errors[web.authority("closed.test")] == "denied_robots"
     assert errors[web.authority("large.test")] == "larger than 512000 bytes"
     assert errors[web.authority("loop.test")] == "redirect_loop, status 302"
+
+
+def test_check_robots_reads_the_licences_that_it_names() -> None:
+    sites: dict[str, dict[str, Page]] = {
+        "a.test": {"/moved.xml": redirect("/l.xml"), "/l.xml": licence(("/a", NO_TRAINING)), "/robots.txt": ""},
+        "b.test": {"/l.xml": html("Not found", "lamp"), "/robots.txt": plain("User-agent: *\nAllow: /\n")},
+    }
+    with Web(sites) as web:
+        home, other = web.url("a.test"), web.url("b.test")
+        robots = f"License: /moved.xml\nLicense: {other}l.xml\nLicense: /no/l.xml\nUser-agent: *\nDisallow: /no/\n"
+        sites["a.test"]["/robots.txt"] = plain(robots)
+        asked = ("check", "robots", home, "--url", "/a", "--allow-address", "127.0.0.0/8")
+        code, out, err = beamtrawl(*asked)
+        requests = [(request.host, request.path) for request in web.requests]
+    assert (code, err) == (0, "")
+    named = out[out.index("license: ") :].splitlines()
+    error = next(line for line in named if other in line).partition("(not read: ")[2][:-1]
+    assert error.startswith(f"its root is html, not rsl of {NAMESPACE}") or error.startswith("not XML: ")
+    assert [line.replace(error, "ERROR") for line in named] == [
+        f"license: {home}moved.xml",
+        f"license: {other}l.xml (not read: ERROR)",
+        f"license: {home}no/l.xml (not read: denied by robots.txt)",
+        f"{home}a: allowed",
+        f"  ai-train=no by line 2 of {home}moved.xml: RSL: /a ai-train=no (prohibits, line 2)",
+        f"  ai-input=no by {home}no/l.xml: RSL: ai-input=no, ai-train=no (denied by robots.txt)",
+        f"  ai-train=no by {home}no/l.xml: RSL: ai-input=no, ai-train=no (denied by robots.txt)",
+        f"  ai-input=no by {other}l.xml: RSL: ai-input=no, ai-train=no (ERROR)",
+        f"  ai-train=no by {other}l.xml: RSL: ai-input=no, ai-train=no (ERROR)",
+    ]
+    assert requests == [
+        ("a.test", "/robots.txt"),
+        *(("a.test", path) for path in ("/moved.xml", "/l.xml")),
+        *(("b.test", path) for path in ("/robots.txt", "/l.xml")),
+    ]
