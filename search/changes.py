@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ..transforms.blocks.files import read_blocks
 from ..transforms.blocks.rules import Blocks
 from ..transforms.changes.find import Change, Since, difference, listing_query, version
-from ..transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, paths_of
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from ..transforms.indexing.write_segment import without_passages
 from ..transforms.robots.stored_signals import read_signals
 
@@ -88,7 +88,7 @@ def list_changes(
     """
     from ..transforms.sql.queries import open_tables  # noqa: PLC0415 - it imports DuckDB, which searches do not need
 
-    blocks, signals = read_blocks(crawl), read_signals(crawl.root, paths_of(state.manifests, "robots"))
+    blocks, signals = read_blocks(crawl), read_signals(crawl, state.manifests)
     counts: Counter[str] = Counter()
     kept: list[pa.Table] = []
     room = MAX_CHANGES

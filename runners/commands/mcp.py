@@ -6,7 +6,7 @@ import time
 from ...search.answers.searcher import Index
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.named_crawls import searched
-from ...transforms.rights.purposes import INPUT
+from ..exports.selection import INPUT
 from ..terminal.errors import Usage
 
 _INSTALL = "mcp needs the SDK of the protocol; install it: pip install 'beamtrawl[mcp]'"

@@ -17,6 +17,7 @@ from ...transforms.indexing.live_segments import live_index
 from ...transforms.indexing.segment_files import read_file
 from ...transforms.outcomes import REQUESTED
 from ...transforms.rights.tdm_rules import TdmRules, read_tdm_rules
+from ...transforms.robots.stored_signals import StoredSignals, read_signals
 from ...transforms.tables.schemas import TABLES, Row
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.template_rows import State
@@ -57,6 +58,7 @@ class Known(NamedTuple):
     robots: Mapping[str, Row]  # the newest, by origin
     robots_then: Mapping[tuple[str, datetime], Row]  # those that decided on visits, by origin and time
     tdm_rules: TdmRules  # by host
+    stated: StoredSignals  # of the newest robots.txt and licences
     index_scope: IndexScope
     index_scope_before: bool  # whether the index was made by other patterns, too
 
@@ -101,6 +103,7 @@ def read_known(sources: Sources, asked: Sequence[str]) -> Known:
         robots=_by_key(sources.rows_of(_ROBOTS, origins), "origin", keep=True),
         robots_then=_robots_then(sources, visits.values()),
         tdm_rules=read_tdm_rules(sources.crawl, sources.manifests),
+        stated=read_signals(sources.crawl, sources.manifests),
         index_scope=sources.index_scope,
         index_scope_before=bool(scopes_of(sources.manifests) - {sources.index_scope}),
     )

@@ -177,7 +177,7 @@ def evidence(record: UrlRecord, now: datetime) -> Iterator[str]:
     yield from (f"redirected from: {url}" for url in record.redirected_from)
     yield from _robots(record.robots)
     for said in record.signals:
-        yield f"  {said['signal']}={said['value']} by line {said['line']}: {said['text']}"
+        yield f"  {said['signal']}={said['value']} by {said['place']}: {said['text']}"
     for visit in record.visits:
         yield f"visit in round {visit['round']}, {_time(visit['fetched_at'])}: {_visit(visit)}"
     if record.frontier and record.state and record.state["state"] == "due":

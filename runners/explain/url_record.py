@@ -14,6 +14,7 @@ from ...transforms.rights.signals import NO, SEARCH
 from ...transforms.rights.tdm_rules import effect
 from ...transforms.robots import rules as robots_rules
 from ...transforms.robots.lookup import Robots
+from ...transforms.robots.signal_lines import Signal
 from ...transforms.tables.schemas import Row
 from ...transforms.urls.explain import explain
 from ...transforms.urls.rejections import in_words
@@ -45,7 +46,7 @@ class UrlRecord:
     redirected_from: list[str]
     visits: list[Row]
     robots: Row | None  # row of robots, with `rule` and `line` that decide on it, and whether it `allows`
-    signals: list[Row]  # signal, value, line, text, fetched_at: content signals of the newest robots.txt about it
+    signals: list[Row]  # signal, value, line, place, text: what the newest robots.txt and licences say of its uses
     unsearched: str | None  # why searches do not find its document, by its author's word or [index]; None: for neither
     index_scope_before: bool  # whether the index was made by other patterns of [index], too
     frontier: Row | None
@@ -189,28 +190,30 @@ def _robots(known: Known, url: str, visits: Sequence[Row]) -> Row | None:
 
 
 def _signals(known: Known, url: str, visits: Sequence[Row]) -> Iterator[Row]:
-    """What the newest robots.txt of the URL's origin says about uses of its content; the one before if it was away."""
+    """What the newest robots.txt of its origin (the one before if it was away) and licences say about uses of a URL."""
+    for name, said in known.stated.about(url):
+        if said.line.source:
+            yield _said(name, said)
     row, then = known.robots.get(urls.origin(url)), robots_of(visits)
     if row and row["verdict"] == robots_rules.Verdict.UNREACHABLE:
         row = known.robots_then.get(then) if then else None
     if row is None or row["verdict"] != robots_rules.Verdict.RULES:
         return
-    for name, (value, line) in _parse(row["body"] or b"", known.robot, urls.origin(url)).signals(url).items():
-        yield {
-            "signal": name,
-            "value": value,
-            "line": line.number,
-            "text": str(line),
-            "fetched_at": row["fetched_at"],
-        }
+    for name, said in _parse(row["body"] or b"", known.robot, urls.origin(url)).signals(url).items():
+        yield _said(name, said) | {"fetched_at": row["fetched_at"]}
+
+
+def _said(name: str, said: Signal) -> Row:
+    line = said.line
+    return {"signal": name, "value": said.value, "line": line.number, "place": line.place, "text": str(line)}
 
 
 def _unsearched(known: Known, url: str, document: Row | None, signals: Iterable[Row]) -> str | None:
     said = next((row for row in signals if row["signal"] == SEARCH and row["value"] == NO), None)
     if said:
-        return f"its author reserves it from search, by line {said['line']} of robots.txt: {said['text']}"
+        return f"its author reserves it from search, by {said['place']}: {said['text']}"
     if document and document["search"] is False:
-        stated = ", ".join(filter(None, (document["content_signals"], document["content_usage"])))
+        stated = ", ".join(filter(None, (document["content_signals"], document["content_usage"], document["rsl"])))
         return f"its author reserved it from search when it was fetched ({stated})"
     if reason := known.index_scope.keeps_out(url):
         return reason + (" (from the next crawl or compact on)" if known.indexed.get(urls.url_key(url).hex()) else "")
@@ -219,7 +222,7 @@ def _unsearched(known: Known, url: str, document: Row | None, signals: Iterable[
 
 def _tdmrep(known: Known, url: str) -> Row | None:
     found = effect(known.tdm_rules, url)
-    return {"file": found.file, "fetched_at": found.fetched_at, **found.rule._asdict()} if found else None
+    return {"file": found[0].url, "fetched_at": found[0].fetched_at, **found[1]._asdict()} if found else None
 
 
 _parse = functools.lru_cache(64)(robots_rules.parse)

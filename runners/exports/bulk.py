@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ...transforms.indexing.write_segment import ERRORS, without_passages
-from ...transforms.rights.purposes import INPUT, SEARCH
 from ...transforms.urls.index_scope import IndexScope
 from .output import Drafts
 from .rows import plain
-from .selection import REASONS, Rights, query
+from .selection import INPUT, REASONS, SEARCH, Rights, query
 
 FILE_BYTES = 10_000_000
 """The size of a file: what engines recommend for one request, far below what they accept (100 MB)."""

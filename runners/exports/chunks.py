@@ -7,10 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from ...transforms.rights.purposes import INPUT
 from ...transforms.sections.section import Section, url_of
 from .passages import LIMITS, Limits, estimated_tokens, passages, sections_by_headings
-from .selection import ANSWERS, BLOCKED, NEWEST, REASONS, Rights, query
+from .selection import ANSWERS, BLOCKED, INPUT, NEWEST, REASONS, Rights, query
 
 CHUNKS = pa.schema(
     [

@@ -14,12 +14,11 @@ import pyarrow.parquet as pq
 from ...transforms.blocks.rules import NO_BLOCKS, Blocks
 from ...transforms.files import filesystem
 from ...transforms.rights.licences import families, is_among
-from ...transforms.rights.purposes import TRAINING, left_out, may_use
 from ...transforms.rights.tdm_rules import TdmRules, effect
 from ...transforms.robots.stored_signals import NO_SIGNALS, StoredSignals
 from .output import Drafts
 from .rows import json_line, plain
-from .selection import GONE, LAST_ANSWERS
+from .selection import GONE, LAST_ANSWERS, TRAINING, left_out, may_use
 
 BATCH = 512
 """Documents in memory."""
@@ -177,7 +176,7 @@ def _judged(documents: pa.Table, rules: TdmRules, signals: StoredSignals, includ
     rows = documents.select(["url", "tdm_reservation", "ai_training", "reason"]).to_pylist()
     for row in rows:
         found = effect(rules, row["url"])
-        mining = found.rule.reserved if found else None
+        mining = found[1].reserved if found else None
         row["ai_training"] = may_use(TRAINING, row, signals.denies(row["url"], TRAINING.signal), mining)
         row["reason"] = row["reason"] or left_out(TRAINING, row["ai_training"], include)
         if row["tdm_reservation"] is None:

@@ -17,7 +17,7 @@ _REASONS = {
     "noindex": "the page asks not to be indexed",
     "noarchive": "the page asks not to be shown from a copy",
     "unavailable": "its `unavailable_after` has passed",
-    "reserved": "its author reserves it for training (Content-Usage, Content-Signal, TDMRep, noai)",
+    "reserved": "its author reserves it for training (Content-Usage, Content-Signal, RSL, TDMRep, noai)",
 }
 
 

@@ -9,12 +9,27 @@ import pyarrow as pa
 
 from ...transforms.blocks.files import BlockFiles
 from ...transforms.blocks.rules import NO_BLOCKS, Blocks
-from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest
 from ...transforms.outcomes import REMOVES_PAGE, Outcome
-from ...transforms.rights.purposes import INPUT, Purpose, left_out, may_use
-from ...transforms.rights.tdm_rules import TdmRules, effect, read_tdm_rules
+from ...transforms.rights import signals
+from ...transforms.rights.tdm_rules import TdmRules, concluded, effect, read_tdm_rules
 from ...transforms.robots.stored_signals import NO_SIGNALS, StoredSignals, read_signals
 from ..terminal.errors import Usage
+
+
+class Purpose(NamedTuple):
+    """What an export is made for."""
+
+    signal: str  # the content signal about it
+    column: str  # of table documents: the conclusion as of the fetch
+    reason: str  # why a document is left out, and the name by which an operator sets that aside
+
+
+TRAINING = Purpose(signals.AI_TRAIN, "ai_training", "reserved")
+INPUT = Purpose(signals.AI_INPUT, "ai_input", "reserved_input")
+"""The input of models: retrieval for generated answers, agents."""
+SEARCH = Purpose(signals.SEARCH, "search", "reserved_search")
+"""A search index, of another engine. Reservations of text and data mining (TDMRep) are not about it."""
 
 NEWEST = (
     "SELECT * FROM documents QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC, fetched_at DESC) = 1"
@@ -59,8 +74,27 @@ OVERRIDES = ("duplicate", "noindex", "noarchive", INPUT.reason)
 _JUDGED = ("url", "tdm_reservation", "ai_input")  # columns that `Rights` reads
 
 
+def may_use(purpose: Purpose, document: Mapping[str, Any], denied_now: bool, mining: bool | None) -> bool | None:
+    """Whether a document (columns of DOCUMENTS) may be used: False if anything reserves it, None if nothing is stated.
+
+    `denied_now` is whether the newest robots.txt says no (`StoredSignals.denies`), `mining` the reservation by the file
+    of TDMRep, which the statement of a page or of its header replaces; None: there is none.
+    """
+    if denied_now:
+        return False
+    stated: bool | None = document[purpose.column]
+    if mining is None or document["tdm_reservation"] is not None:
+        return stated
+    return concluded(stated, mining)
+
+
+def left_out(purpose: Purpose, allowed: bool | None, include: Collection[str]) -> str | None:
+    """Why a document is left out of an export for a purpose; None if it is not, or the operator has it included."""
+    return purpose.reason if allowed is False and purpose.reason not in include else None
+
+
 class Rights(NamedTuple):
-    """What the operator, and the newest robots.txt and tdmrep.json of hosts, say about uses of documents."""
+    """What the operator, and the newest robots.txt, licences and tdmrep.json of hosts, say about uses of documents."""
 
     blocks: Blocks = NO_BLOCKS
     tdm_rules: TdmRules = MappingProxyType({})
@@ -70,7 +104,7 @@ class Rights(NamedTuple):
     def read(cls, crawl: CrawlDir, manifests: Collection[Manifest], robot: str) -> "Rights":
         """Those of a crawl by a robot with this product token."""
         manifests = list(manifests)
-        signals = read_signals(crawl.root, paths_of(manifests, "robots"), robot)
+        signals = read_signals(crawl, manifests, robot)
         return cls(BlockFiles(crawl).read(), read_tdm_rules(crawl, manifests), signals)
 
     def reason(self, purpose: Purpose, row: Mapping[str, Any], include: Collection[str]) -> str | None:
@@ -80,7 +114,7 @@ class Rights(NamedTuple):
         if row["reason"] or not (self.tdm_rules or self.signals):
             return row["reason"]
         found = effect(self.tdm_rules, row["url"])
-        mining = found.rule.reserved if found else None
+        mining = found[1].reserved if found else None
         allowed = may_use(purpose, row, self.signals.denies(row["url"], purpose.signal), mining)
         return left_out(purpose, allowed, include)
 

@@ -11,11 +11,11 @@ from ...search.answers.opening import LeaveOut, Mask
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.http.request_headers import Identity
-from ...transforms.rights.purposes import INPUT, left_out, may_use
 from ...transforms.rights.tdm_rules import effect, read_tdm_rules
 from ...transforms.robots.stored_signals import read_signals
 from ...transforms.tables.schemas import DOCUMENTS
 from ...transforms.tables.table_files import read_table
+from ..exports.selection import INPUT, left_out, may_use
 
 _SAID = ("ai_input", "tdm_reservation")
 
@@ -23,8 +23,8 @@ _SAID = ("ai_input", "tdm_reservation")
 def leave_reserved_out(include: Collection[str]) -> LeaveOut:
     """Leaves out documents that are reserved from the input of models, unless `include` has that reason.
 
-    A document is judged by what it says itself, and by the newest robots.txt and file of TDMRep of its host, as for
-    exports (`purposes.may_use`).
+    A document is judged by what it says itself, and by the newest robots.txt, licences and file of TDMRep of its host,
+    as for exports (`selection.may_use`).
     """
 
     def leave_out(crawl: CrawlDir, manifests: Sequence[Manifest]) -> Callable[[pa.ChunkedArray], Mask]:
@@ -33,11 +33,11 @@ def leave_reserved_out(include: Collection[str]) -> LeaveOut:
         said = _statements(crawl.root, paths_of(manifests, "documents"))
         rules = read_tdm_rules(crawl, manifests)
         token = Identity.of(stored_settings(crawl).robot).token
-        signals = read_signals(crawl.root, paths_of(manifests, "robots"), token)
+        signals = read_signals(crawl, manifests, token)
 
         def is_reserved(url: str) -> bool:
             found = effect(rules, url) if rules else None
-            mining = found.rule.reserved if found else None
+            mining = found[1].reserved if found else None
             row = said.get(url, _NOTHING)
             allowed = may_use(INPUT, row, bool(signals) and signals.denies(url, INPUT.signal), mining)
             return left_out(INPUT, allowed, include) is not None

@@ -186,7 +186,7 @@ class Tools:
         urls = pa.chunked_array([chunk for column in known for chunk in column.chunks], pa.string()).unique()
         column = pa.chunked_array([urls])
         is_hidden = self._leave_out(directory, manifests)(column) | read_blocks(directory).mask(column).to_numpy(False)
-        is_hidden |= read_signals(directory.root, paths_of(manifests, "robots")).hides(column)
+        is_hidden |= read_signals(directory, manifests).hides(column)
         is_hidden |= pc.is_in(urls, value_set=_withheld(directory, paths[0])).to_numpy(False)
         without = urls.filter(pa.array(is_hidden))
         names, rows = query_first(directory, query, MAX_ROWS + 1, QUERY_TIMEOUT_S, without)

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, paths_of
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from ...transforms.outcomes import DENIED_SEARCH, INDEX_SCOPE
 from ...transforms.robots.stored_signals import read_signals
 from ...transforms.tables.schemas import DOCUMENTS
@@ -22,7 +22,7 @@ def count_unindexed(crawl: CrawlDir, manifests: Sequence[Manifest], scope: Index
     Documents are read only if there may be any.
     """
     files = files_of(manifests, "documents")
-    signals = read_signals(crawl.root, paths_of(manifests, "robots"))
+    signals = read_signals(crawl, manifests)
     if not (scope or signals or any(file.counts.get(DENIED_SEARCH) for file in files)):
         return {}
     documents = _newest(read_table(crawl.root, [file.path for file in files], DOCUMENTS, _READ))

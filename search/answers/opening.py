@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...transforms.blocks.files import read_blocks
-from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest, paths_of
+from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.indexing.tombstones import alive, read_tombstones
 from ...transforms.robots.stored_signals import read_signals
@@ -59,7 +59,7 @@ def open_crawl(
     masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
     if blocks := read_blocks(crawl):
         masks = [m & ~np.asarray(blocks.mask(s.facts["url"])) for m, s in zip(masks, segments, strict=True)]
-    if signals := read_signals(crawl.root, paths_of(manifests, "robots")):
+    if signals := read_signals(crawl, manifests):
         masks = [m & ~signals.hides(s.facts["url"]) for m, s in zip(masks, segments, strict=True)]
     if leave_out is not None:
         is_left_out = leave_out(crawl, manifests)

@@ -13,10 +13,10 @@ from ..answers.cursor import CursorError, decode
 from ..answers.results.hits import Results, as_json
 from ..answers.results.render import is_web_url, narrowing, shown
 from ..answers.searcher import AFTER_ALONE, ORDERS, Index
-from ..answers.shorter import shorter
 from .metrics import Metrics
 from .query_log import Asked, QueryLog
 from .reload import LatestIndex
+from .shorter import shorter
 from .suggest import suggestions
 
 PAGE_HITS = 10

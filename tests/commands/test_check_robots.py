@@ -56,6 +56,7 @@ def test_for_another_robot_in_json(robots: Path) -> None:
         "verdict": "rules",
         "crawl_delay": None,
         "sitemaps": ["/s.xml"],
+        "licenses": [],
         "signals": [
             {
                 "line": 3,

@@ -148,7 +148,7 @@ def test_no_document_is_a_card_that_says_why(crawl: Path, tmp_path: Path) -> Non
     assert ran[:3] == (0, f"0 documents in 0 files, 1 left out: {tmp_path}/out\n", "")
     (card,) = (tmp_path / "out").iterdir()
     assert "data_files" not in card.read_text()
-    assert "(Content-Usage, Content-Signal, TDMRep, noai) | 1 |" in card.read_text()
+    assert "(Content-Usage, Content-Signal, RSL, TDMRep, noai) | 1 |" in card.read_text()
 
 
 def test_a_condition_that_fails_leaves_nothing(crawl: Path, tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ STATES = {
     "an external target that failed, not yet": ([state("a", 1, "failed", seen=AHEAD, kind="external")], [], []),
     "an external target that waits": ([state("a", 1, "due", kind="external")], [], []),
     "TDM rules that were not there": ([state("a", 1, "gone", kind="tdmrep")], [], ["a"]),
-    "TDM rules that failed": ([state("a", 1, "failed", kind="tdmrep")], [], []),
+    "TDM rules that failed": ([state("a", 1, "failed", kind="tdmrep")], [], ["a"]),
+    "a licence that was denied": ([state("a", 1, "denied", kind="rsl")], [], ["a"]),
     "never visited": ([state("a", 1, "due", seen=None, sitemap_lastmod=AGO)], [], []),
     "a failure": ([state("a", 1, "failed")], [], []),
 }

@@ -2,45 +2,24 @@
 
 import io
 import json
-import uuid
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from beamtrawl.pipeline.attempt import Attempt
 from beamtrawl.runners.exports.ciff_index import write_ciff
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.gateway.suggest import suggestions
-from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Step, files_of
-from beamtrawl.transforms.robots.rules import parse
-from beamtrawl.transforms.robots.signal_lines import text_of
-from beamtrawl.transforms.tables.table_files import TableWriter
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support.command_line import beamtrawl
 from tests.support.crawls import crawl, rows, states
+from tests.support.robots_files import replace_robots
 from tests.support.web import Web, html, plain
 
 AGAIN = {"rounds": 1, "recrawl__after": 0.0}
 SIGNAL = "User-agent: *\nContent-Signal: "
 SETTINGS = '[fetch]\nallow_addresses = ["127.0.0.0/8"]\n'
-
-
-def replace_robots(path: Path, body: str | None = None) -> None:
-    """Let two hours pass for the stored robots.txt; with a body, add one that has this body and was fetched now."""
-    directory = CrawlDir(str(path))
-    files = files_of(directory.manifests(), "robots")
-    kept = [row | {"expires_at": row["expires_at"] - timedelta(hours=2)} for row in rows(path, "robots")]
-    if body is not None:
-        said = {"body": body.encode(), "signals": text_of(parse(body.encode(), "Beamtrawl").signal_lines)}
-        kept.append(kept[-1] | said | {"fetched_at": datetime.now(UTC)})
-    writer = TableWriter(directory.root, "robots", 1, "again")
-    writer.write_rows(kept)
-    written = writer.close()
-    assert written is not None
-    attempt = Attempt.after_earlier(directory, Step("compact", max(m.round for m in directory.manifests())))
-    attempt.commit(files=[written], merged=files, suffix=f"-{uuid.uuid4().hex[:8]}")
 
 
 def found(path: Path) -> set[str]:
@@ -86,7 +65,7 @@ def test_pages_that_their_authors_reserve_from_search(tmp_path: Path) -> None:
         (tmp_path / "crawl.toml").write_text(SETTINGS)
         said = beamtrawl("explain", tmp_path, f"{home}closed/a").out
         assert "not in the index: its author reserves it from search, by line 3 of robots.txt:" in said
-        assert "  ai-train=no by line 3: Content-Signal: /closed/ search=no, ai-train=no\n" in said
+        assert "  ai-train=no by line 3 of robots.txt: Content-Signal: /closed/ search=no, ai-train=no\n" in said
         assert "documents that searches do not find: denied_search 2\n" in beamtrawl("status", tmp_path).out
         assert beamtrawl("export", "corpus", tmp_path, tmp_path / "a").out.startswith("3 documents in 1 file, 2 left")
         all_five = beamtrawl("export", "corpus", tmp_path, tmp_path / "b", "--include", "reserved")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from beamtrawl.transforms.rights.reservations import MAX_BYTES, parse
+from beamtrawl.transforms.rights.reservations import MAX_BYTES, Reservation, parse
 from beamtrawl.transforms.rights.usage import Usage
 
 POLICY = "https://provider.com/policies/policy.json"
@@ -42,9 +42,13 @@ MATCHES = [
 ]
 
 
+def said(rule: Reservation | None) -> Usage:
+    return Usage(tdm_reservation=rule.reserved, tdm_policy=rule.policy) if rule else Usage()
+
+
 @pytest.mark.parametrize(("entries", "path", "expected"), MATCHES)
 def test_matches(entries: list[dict[str, object]], path: str, expected: Usage) -> None:
-    assert parse(json.dumps(entries).encode()).usage(f"http://a.test{path}") == expected
+    assert said(parse(json.dumps(entries).encode()).match(f"http://a.test{path}")) == expected
 
 
 FILES = [
@@ -78,4 +82,4 @@ def test_files(body: bytes, rules: int, error: str) -> None:
 @pytest.mark.parametrize("policy", ["javascript:alert(1)", "//a.test/p", "/p", "http://[", 5, None])
 def test_a_policy_is_a_web_address(policy: object) -> None:
     body = json.dumps([{"location": "/", "tdm-reservation": 1, "tdm-policy": policy}]).encode()
-    assert parse(body).usage("http://a.test/") == Usage(tdm_reservation=True)
+    assert parse(body).rules == (Reservation("/", True),)

@@ -9,14 +9,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from beamtrawl.runners.exports.selection import INPUT, TRAINING, left_out, may_use
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from beamtrawl.transforms.directory.manifests import Manifest
 from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.rights import signals
-from beamtrawl.transforms.rights.purposes import INPUT, TRAINING, left_out, may_use
+from beamtrawl.transforms.rights.signals import SignalLine, text_of
 from beamtrawl.transforms.rights.usage import Usage
 from beamtrawl.transforms.robots.rules import Rules, parse
-from beamtrawl.transforms.robots.signal_lines import SignalLine, SignalLines, statement_of, text_of
-from beamtrawl.transforms.robots.stored_signals import lines_of, read_signals
-from beamtrawl.transforms.tables.table_files import TableWriter
+from beamtrawl.transforms.robots.signal_lines import SignalLines, statement_of
+from beamtrawl.transforms.robots.stored_signals import StoredSignals, lines_of, read_signals
+from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls import index_scope
 
 ALL, MINE = "User-agent: *\n", "User-agent: bot\n"
@@ -156,13 +159,13 @@ def test_statements_of_a_document_replace_those_of_the_file_of_tdmrep(
     assert may_use(TRAINING, document, denied, mining) is use
 
 
-def read(robots: str) -> Rules:
+def rules_of(robots: str) -> Rules:
     return parse(robots.encode(), "bot/1.0", "http://a.test")
 
 
 @pytest.mark.parametrize(("robots", "expected"), [pytest.param(*case, id=name) for name, *case in ROBOTS])
 def test_what_robots_txt_says(robots: str, expected: str) -> None:
-    rules, url = read(robots), "http://a.test/blog/a"
+    rules, url = rules_of(robots), "http://a.test/blog/a"
     usage = Usage(rules.usage(url), content_signals=statement_of(rules.signals(url)))
     assert fate(rules.allows(url)[0], usage) == expected
 
@@ -194,7 +197,9 @@ def test_what_pages_say(headers: list[tuple[str, str]], head: str, robots: str, 
 
 
 def test_the_lines_that_decide() -> None:
-    rules = read(f"\r\n{OTHER}{SIGNAL}search=no\r\n\r\n{ALL}{SIGNAL}search=no, use=reference\n{SIGNAL}/b ai-train=no")
+    rules = rules_of(
+        f"\r\n{OTHER}{SIGNAL}search=no\r\n\r\n{ALL}{SIGNAL}search=no, use=reference\n{SIGNAL}/b ai-train=no"
+    )
     found = rules.signals("http://a.test/b")
     assert {key: (said.value, said.line.number, str(said.line)) for key, said in found.items()} == {
         "search": ("no", 6, "Content-Signal: search=no, use=reference"),
@@ -244,14 +249,14 @@ def test_stored_files(tmp_path: Path, files: list[tuple[str, str | None]], expec
         for number, (verdict, lines) in enumerate(files)
     ]
     other = {"origin": "http://b.test", "verdict": "rules", "signals": "ai-train=no", "fetched_at": start}
-    said = read_signals(str(tmp_path), [write(tmp_path, stored), write(tmp_path, [other])])
+    said = read(tmp_path, write(tmp_path, stored), write(tmp_path, [other]))
     urls = pa.chunked_array([["http://a.test/a", "http://b.test/a", "http://c.test/a"]])
     assert said.hides(urls).tolist() == [expected, False, False]
     assert [said.denies(url.as_py(), signals.AI_TRAIN) for url in urls] == [False, True, False]
 
 
 def test_stored_lines_say_the_same() -> None:
-    lines = read(f"{ALL}{SIGNAL}search=yes, use=full\n{SIGNAL}/b\u00e9 c=d, search=no").signal_lines
+    lines = rules_of(f"{ALL}{SIGNAL}search=yes, use=full\n{SIGNAL}/b\u00e9 c=d, search=no").signal_lines
     bytes_ = SignalLine(b"/\xff*$", "ai-train=no", 1)
     for line in (*lines, bytes_):
         (stored,) = lines_of(text_of([line]) or "")
@@ -266,17 +271,22 @@ def test_stored_lines_say_the_same() -> None:
 def test_files_of_versions_that_did_not_store_the_lines(tmp_path: Path) -> None:
     row = {"origin": "http://a.test", "verdict": "rules", "fetched_at": datetime(2026, 1, 1, tzinfo=UTC)}
     path = write(tmp_path, [row | {"body": f"{MINE}{SIGNAL}/x ai-train=no".encode()}])
-    assert read_signals(str(tmp_path), [path], "bot").denies("http://a.test/x", signals.AI_TRAIN)
-    assert not read_signals(str(tmp_path), [path], "robot")
-    assert not read_signals(str(tmp_path), [path])
+    assert read(tmp_path, path, token="bot").denies("http://a.test/x", signals.AI_TRAIN)
+    assert not read(tmp_path, path, token="robot")
+    assert not read(tmp_path, path)
 
 
-def write(root: Path, rows: list[dict[str, Any]]) -> str:
+def read(root: Path, *files: TableFile, token: str | None = None) -> StoredSignals:
+    manifest = Manifest("fetch", 1, "", files, {}, (), "", "")
+    return read_signals(CrawlDir(str(root)), [manifest], token)
+
+
+def write(root: Path, rows: list[dict[str, Any]]) -> TableFile:
     writer = TableWriter(str(root), "robots", 1)
     writer.write_rows(rows)
     file = writer.close()
     assert file is not None
-    return file.path
+    return file
 
 
 def test_examples() -> None:

@@ -12,7 +12,7 @@ import pytest
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.directory.manifests import Manifest
 from beamtrawl.transforms.rights.tdm_rules import concluded, read_tdm_rules
-from beamtrawl.transforms.tables.sitemap_terms import TDMREP, TDMREP_VISITS
+from beamtrawl.transforms.tables.sitemap_terms import TDMREP
 from beamtrawl.transforms.tables.table_files import TableWriter
 from tests.support.command_line import beamtrawl
 from tests.support.crawls import crawl, rows, states
@@ -184,7 +184,7 @@ def test_only_the_file_that_counts_or_that_of_the_host_can_be_gone(tmp_path: Pat
         )
         file = writer.close()
         assert file is not None
-        files = (file._replace(counts={TDMREP_VISITS: len(visits)}),)
+        files = (file._replace(counts={f"{TDMREP}_visits": len(visits)}),)
         return {*read_tdm_rules(CrawlDir(str(tmp_path)), [Manifest("fetch", 1, "", files, {}, (), "", "")])}
 
     assert left((own, "fetched"), (other, "gone")) == {"a.test"}

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beamtrawl.search.answers import shorter
 from beamtrawl.search.answers.results import beginnings, snippets, title_endings
 from beamtrawl.search.answers.results.hits import as_json
 from beamtrawl.search.answers.searcher import Index
+from beamtrawl.search.gateway import shorter
 from beamtrawl.search.index import postings
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest
 from beamtrawl.transforms.indexing.segment_files import VERSION_KEY

@@ -71,6 +71,25 @@ NAMED = {
 }  # fmt: skip
 
 
+# a row of table robots: licences that are candidates, rejections; the scope has the host of A, and not that of B
+LICENCES = {
+    "of the host": (robots(licenses=["/l.xml", f"{A}/l.xml", "http://["]), ["/l.xml", "/l.xml"], {}),
+    "of another host": (robots(licenses=[f"{B}/l.xml"]), [f"{B}/l.xml"], {}),
+    "of a denied host": (robots(licenses=[f"{B}/no/l.xml"]), [], {("exclude", f"{B}/no/l.xml"): 1}),
+    "of a host that is asked for a licence alone": (robots(licenses=["/l.xml"], origin=B, host="b.test"), [], {}),
+}
+
+
+@each_row(LICENCES)
+def test_licences_that_robots_txt_names(row: dict, urls: list[str], rejections: dict) -> None:
+    links = from_robots(row, UrlFilter(Scope(exclude=["/no/"]), frozenset({"a.test"})), Sitemaps(guess=False))
+    assert (found(links), rejected(links), {each["kind"] for each in links.candidates} - {"rsl"}) == (
+        urls,
+        rejections,
+        set(),
+    )
+
+
 @each_row(NAMED)
 def test_sitemaps_that_robots_txt_names(row: dict, urls: list[str], rejections: dict) -> None:
     links = from_robots(row, ANYWHERE, SETTINGS)

@@ -23,6 +23,7 @@ from ..outcomes import DENIED_SEARCH, EXTRACT_ERRORS, INDEX_SCOPE, PARSE_ERRORS,
 from ..parsing.page_rules import EXTRACT_ERROR
 from ..parsing.registry import PARSE_ERROR
 from ..parsing.spam import SOFT_404
+from ..rights.usage import RSL_PAGES
 from ..tables.batches import Batch, cuts, release_freed, split
 from ..tables.schemas import DOCUMENTS, LINKS
 from ..tables.table_files import TableFile, TableWriter, conform, new_path
@@ -277,4 +278,5 @@ def _counts(documents: pa.Table) -> dict[str, int]:
         "copies": pc.sum(pc.is_valid(documents["same_content_as"])).as_py(),
         "denied_meta": pc.sum(pc.fill_null(documents["noindex"], False)).as_py(),
         DENIED_SEARCH: pc.sum(is_reserved_from_search(documents)).as_py(),
+        RSL_PAGES: documents.num_rows - documents["rsl"].null_count,
     }

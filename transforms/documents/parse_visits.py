@@ -45,7 +45,7 @@ from .external import Known, external_of
 from .found_links import key_of, links_column
 from .mark_pages import content_bytes
 from .page_yield import yield_rows
-from .requisites import Requisites, requisites_of
+from .requisites import Requisites, licences_of, requisites_of
 
 
 def probe_page(visit: dict[str, Any], robot: str, kinds: tuple[str, ...], rules: PageRules = NO_RULES) -> Page | None:
@@ -248,6 +248,8 @@ class ParseFn(StageFn):
                 pages.append(page_row(visit, page, found))
             if self._taken.requisites:
                 requisites.add(requisites_of(visit, page, self._filter))
+            if page is not None and page.usage.rsl:
+                requisites.add(licences_of(visit, page, self._filter))
             if self._taken.yields:
                 is_probe = visit["kind"] == PROBE
                 seen.append((visit, probe_page(visit, self._robot, self._kinds, rules) if is_probe else page))
@@ -258,7 +260,7 @@ class ParseFn(StageFn):
         if self._stage_progress:
             self._stage_progress.report(len(visits))
         yield from tagged("alerts", alerts.items())
-        if self._taken.requisites:
+        if any(requisites):
             yield from self._requisites(requisites)
         if self._known:
             external = external_of([visit for visit, *_ in parsed], links, self._filter, self._known)

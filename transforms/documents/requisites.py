@@ -1,4 +1,4 @@
-"""Turns what pages and stylesheets need to look like themselves into candidates of the crawl, for archives.
+"""Turns what pages and stylesheets need to look like themselves, for archives, and licences into candidates.
 
 These requisites are requested as politely as pages, and never become documents.
 """
@@ -13,7 +13,7 @@ from ..outcomes import Outcome
 from ..parsing.requisites import Requisite, of_page, of_stylesheet
 from ..parsing.source import Page
 from ..tables.schemas import VisitRow
-from ..tables.sitemap_terms import MAX_LEVEL, REQUISITE, terms
+from ..tables.sitemap_terms import MAX_LEVEL, REQUISITE, RSL, terms
 from ..urls.canonical import host, is_foreign, url_key
 from ..urls.filters import UrlFilter
 
@@ -49,6 +49,14 @@ def requisites_of(visit: VisitRow, page: Page | None, url_filter: UrlFilter) -> 
     return found
 
 
+def licences_of(visit: VisitRow, page: Page, url_filter: UrlFilter) -> Requisites:
+    """The licence documents (RSL) that a page names."""
+    found = Requisites([], Counter())
+    named = [Requisite(line, False) for line in page.usage.rsl.splitlines() if line.startswith("http")]
+    _add(found, named, visit, url_filter, 0, 0, kind=RSL)
+    return found
+
+
 def _follow(found: Requisites, visit: VisitRow, url_filter: UrlFilter) -> None:
     """Add what a visited requisite leads to."""
     known = visit["sitemap"]
@@ -74,10 +82,11 @@ def _add(
     level: int,
     budget: int,
     redirects: int = 0,
+    kind: str = REQUISITE,
 ) -> None:
     """Add candidates; `level` and `budget` are those of each stylesheet among them."""
     for url, is_stylesheet in named:
-        if reason := url_filter.reject_sitemap(url, visit["depth"], redirects):
+        if reason := url_filter.reject_waiting(url, visit["depth"], redirects, kind):
             found.rejected[reason, url] += 1
             continue
         found.candidates.append(
@@ -89,7 +98,7 @@ def _add(
                 "redirects": redirects,
                 "score": 0.0,  # adds nothing to that of a page, nor takes anything from its links
                 "referrer": visit["url"],
-                "kind": REQUISITE,
+                "kind": kind,
                 "sitemap": terms(level, budget, ()) if is_stylesheet else None,
                 "foreign": is_foreign(url, visit["url"]) or (redirects > 0 and bool(visit.get("foreign"))),
             }

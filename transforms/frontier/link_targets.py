@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import pyarrow as pa
 
 from ..tables.schemas import FRONTIER, URLS, Row
-from ..tables.sitemap_terms import rank, unite
+from ..tables.sitemap_terms import RSL, rank, unite
 from ..tables.table_files import conform
 from ..traps.discovery import from_elsewhere
 from ..traps.template_rows import State
@@ -118,6 +118,8 @@ def found_again(
     if is_own and not was_own:
         url = url | {"discovered_from": candidate["referrer"]}
         way |= {name: candidate[name] for name in ("foreign", "referrer", "links_without_news", "kind", "sitemap")}
+    elif candidate["kind"] == RSL:
+        way |= {name: candidate[name] for name in ("kind", "sitemap")}
     elif is_own == was_own and due["links_without_news"] and not candidate["links_without_news"]:
         way["links_without_news"] = False
     way = {name: value for name, value in way.items() if value != due[name]}
@@ -144,6 +146,7 @@ def _found_after_visit(
     else:
         is_neater = url["state"] in FAILED_STATES and neatness(candidate["url"]) < neatness(url["url"])
         is_new_try = is_neater or (is_own != was_own and url["kind"] is not None and candidate["kind"] is None)
+        is_new_try = is_new_try or (candidate["kind"] == RSL and url["kind"] is None)  # taken for a page so far
     changed = url | {"foreign": False, "discovered_from": candidate["referrer"]} if is_own and not was_own else url
     way = nearest(candidate, {name: candidate[name] if url[name] is None else url[name] for name in _WAY})
     if is_new_try:

@@ -15,7 +15,7 @@ from ..settings import Recrawl, Sitemaps
 from ..tables.batches import Batch, from_ipc, split
 from ..tables.newest import newest
 from ..tables.schemas import TIME, URLS
-from ..tables.sitemap_terms import EXTERNAL, SITEMAP
+from ..tables.sitemap_terms import EXTERNAL, RSL, SITEMAP
 from ..tables.table_files import TableFile, conform, open_parquet, statistics
 from .files import write_frontier
 from .revisit_plan import STATES_BY_KIND
@@ -70,7 +70,7 @@ class Everything(NamedTuple):
 
     def mask(self, rows: pa.Table) -> pa.ChunkedArray:
         """Whether each of some URLs is due, given their newest rows of urls."""
-        is_asked = pc.is_in(rows["kind"], pa.array([None, EXTERNAL, SITEMAP], pa.string()))
+        is_asked = pc.is_in(rows["kind"], pa.array([None, EXTERNAL, SITEMAP, RSL], pa.string()))
         return pc.and_(is_asked, pc.is_in(rows["state"], pa.array(_VISITED, pa.string())))
 
     def may_hold(self, seen: pq.Statistics | None, changed: pq.Statistics | None) -> bool:

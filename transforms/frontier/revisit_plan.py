@@ -14,7 +14,7 @@ from ..settings import Priority, Recrawl, Sitemaps
 from ..tables.key_scan import Wanted, matching_rows
 from ..tables.newest import newest
 from ..tables.schemas import CHANGE_RATES, HOST_CHANGES, VISITS, Row
-from ..tables.sitemap_terms import EXTERNAL, MAY_CHANGE, REQUISITE, TDMREP
+from ..tables.sitemap_terms import EXTERNAL, REQUISITE, RSL, TDMREP
 from ..tables.table_files import read_table
 from .freshness.allocation import Bounds, Bucket, Histogram, bucket, intervals, solve
 from .freshness.change_rate import DAY, DEFAULT_RATE, Observed, estimate
@@ -29,7 +29,7 @@ FADING = ("gone", "failed", "denied", "redirected")
 REVISITED = ("fetched", *FADING)
 """States of URLs that may be visited again."""
 
-STATES_BY_KIND: Mapping[str, Sequence[str]] = {TDMREP: ("fetched", *MAY_CHANGE), EXTERNAL: REVISITED, REQUISITE: ()}
+STATES_BY_KIND: Mapping[str, Sequence[str]] = {**dict.fromkeys((TDMREP, RSL, EXTERNAL), REVISITED), REQUISITE: ()}
 """The states of URLs of a kind that are visited again by age, if these are others than `fetched`, as of pages."""
 
 _FIRST_FADE = DAY
@@ -131,7 +131,7 @@ def _with_fixed(row: Row, fact: Row | None, plan: Plan) -> Row:
         is_asked_again = row["state"] in REVISITED
         due_at = fact["fetched_at"] + timedelta(seconds=plan.bounds.longest)
         return row | {"next_fetch_at": due_at} if is_asked_again else row
-    may_change = row.get("kind") == TDMREP and row["state"] in MAY_CHANGE
+    may_change = row.get("kind") in (TDMREP, RSL) and row["state"] in REVISITED
     if (row["state"] == "fetched" and row.get("kind") not in (None, REQUISITE)) or may_change:
         return row | {"next_fetch_at": fact["fetched_at"] + timedelta(seconds=plan.sitemaps_after)}
     if row["state"] in FADING and row.get("digest") is not None:

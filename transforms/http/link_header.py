@@ -14,7 +14,7 @@ class HeaderLink(NamedTuple):
     target: str  # relative to the URL of the response
     relations: frozenset[str]  # lower-case
     anchor: str | None  # context of the link, if not the response itself
-    type: str  # media type of the target, lower-case; "" without a hint
+    media_type: str = ""  # lower-case, of the target
 
 
 def parse_link(value: str) -> Iterator[HeaderLink]:
@@ -34,9 +34,5 @@ def parse_link(value: str) -> Iterator[HeaderLink]:
             parameters.setdefault(match[1].lower(), text)
             position = match.end()
         relations = frozenset(parameters.get("rel", "").lower().split())
-        yield HeaderLink(
-            value[start + 1 : end].strip(),
-            relations,
-            parameters.get("anchor"),
-            parameters.get("type", "").strip().lower(),
-        )
+        media_type = parameters.get("type", "").strip().lower()
+        yield HeaderLink(value[start + 1 : end].strip(), relations, parameters.get("anchor"), media_type)

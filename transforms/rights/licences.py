@@ -123,7 +123,7 @@ def combined(statements: Iterable[Statement]) -> Licence:
 def of_headers(url: str, headers: Headers) -> Licence:
     """The licences in the `Link` headers of a response."""
     links = (link for name, value in headers if name.lower() == "link" for link in parse_link(value))
-    named = (link for link in links if "license" in link.relations and link.type != RSL and not link.anchor)
+    named = (link for link in links if "license" in link.relations and link.media_type != RSL and not link.anchor)
     return combined((target, "header") for link in named if (target := _target(link.target, url)))
 
 

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 from protego import Protego
 
 from ..urls.path_rules import protego, rule_of, target_of
-from .usage import Usage
 
 PATH = "/.well-known/tdmrep.json"
 
@@ -36,11 +35,6 @@ class Reservations(NamedTuple):
         """The first entry whose location matches a canonical URL (there, "the most specific match is the first")."""
         target = target_of(url)
         return next((rule for rule in self.rules if not _pattern(rule.location).can_fetch(target, "*")), None)
-
-    def usage(self, url: str) -> Usage:
-        """The preference about a canonical URL. Statements of headers and pages replace it (`Usage.__or__`)."""
-        rule = self.match(url)
-        return Usage(tdm_reservation=rule.reserved, tdm_policy=rule.policy) if rule else Usage()
 
 
 def parse(body: bytes) -> Reservations:

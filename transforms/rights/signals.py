@@ -6,6 +6,9 @@ restricts; draft-romm-aipref-contentsignals-00, which defines the three categori
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from ..urls.path_rules import rule_of
 
 SEARCH, AI_INPUT, AI_TRAIN = "search", "ai-input", "ai-train"
 SIGNALS = (SEARCH, AI_INPUT, AI_TRAIN)
@@ -20,6 +23,25 @@ _EQUALS = re.compile(r"\s*=\s*")
 _SEPARATORS = re.compile(r"[,;\s]+")
 _KEY, _VALUE = re.compile(r"[a-z][a-z0-9-]{0,31}"), re.compile(r"[a-z0-9._-]{1,32}")
 _MOST_OTHERS = 8
+
+
+class SignalLine(NamedTuple):
+    """A line."""
+
+    path: bytes  # a pattern as of rules; empty: all paths
+    statement: str
+    number: int  # in the file, from 1
+    source: str = ""  # the URL of a licence (RSL); "": robots.txt
+
+    @property
+    def place(self) -> str:
+        """Where it stands, as `line 3 of robots.txt`; only the URL of a licence that cannot be read."""
+        source = self.source or "robots.txt"
+        return f"line {self.number} of {source}" if self.number else source
+
+    def __str__(self) -> str:
+        said = " ".join(filter(None, (self.path.decode("utf-8", "replace"), self.statement)))
+        return f"{'RSL' if self.source else 'Content-Signal'}: {said}"
 
 
 def parse(statement: str) -> dict[str, str]:
@@ -77,6 +99,12 @@ def join(statements: Iterable[str]) -> str:
 def allows(statement: str, signal: str) -> bool | None:
     """Whether a statement allows a use; None if it does not say."""
     return None if (value := parse(statement).get(signal)) is None else value != NO
+
+
+def text_of(lines: Iterable[SignalLine]) -> str | None:
+    """Lines as columns `signals` of robots and `rsl` of documents have them, in printable ASCII; None without any."""
+    written = ((rule_of(False, line.path).pattern, line.statement) for line in lines)
+    return "\n".join(" ".join(filter(None, pair)) for pair in written) or None
 
 
 def _pieces(statement: str) -> list[str]:

@@ -16,6 +16,9 @@ TRAINING, SEARCH = "train-ai", "search"
 CATEGORIES = (TRAINING, SEARCH)
 """The categories of use of the vocabulary; other labels are ignored."""
 
+RSL_PAGES = "rsl_pages"
+"""The name under which a file of documents counts those that say something of licences."""
+
 _VALUES = {"y": True, "n": False}
 
 
@@ -28,6 +31,7 @@ class Usage(NamedTuple):
     noai: bool = False
     noimageai: bool = False
     content_signals: str = ""  # as `signals.render` writes it
+    rsl: str = ""  # URLs of licences, statements, and statements of a feed with the paths of its items, one a line
 
     @classmethod
     def stored(cls, row: Mapping[str, Any]) -> "Usage":
@@ -50,6 +54,7 @@ class Usage(NamedTuple):
             self.noai or other.noai,
             self.noimageai or other.noimageai,
             signals.join((self.content_signals, other.content_signals)),
+            "\n".join(dict.fromkeys([*self.rsl.splitlines(), *other.rsl.splitlines()])),
         )
 
     def training(self, media_type: str) -> bool | None:
@@ -64,12 +69,14 @@ class Usage(NamedTuple):
 
     def search(self) -> bool | None:
         """Whether searches may find the content, as `training`."""
-        if not (self.content_usage or self.content_signals):
+        if not (self.content_usage or self.content_signals or self.rsl):
             return None
         return _concluded(parse(self.content_usage).get(SEARCH), self._signal(signals.SEARCH))
 
     def _signal(self, name: str) -> bool | None:
-        return signals.allows(self.content_signals, name) if self.content_signals else None
+        own = "\n".join(line for line in self.rsl.splitlines() if not line.startswith(("/", "*", "http")))
+        stated = (signals.allows(text, name) for text in (self.content_signals, own) if text)
+        return _concluded(*stated)
 
     def _processing(self, media_type: str) -> bool | None:
         """Whether models may process the content at all: text and data mining, noai."""
@@ -81,7 +88,8 @@ class Usage(NamedTuple):
         """All preferences as one line; "" if there are none."""
         tdm = "" if self.tdm_reservation is None else f"tdm-reservation={int(self.tdm_reservation)}"
         flags = [name for name in ("noai", "noimageai") if getattr(self, name)]
-        return " ".join(filter(None, [self.content_usage, self.content_signals, tdm, self.tdm_policy, *flags]))
+        stated = [self.content_usage, self.content_signals, tdm, self.tdm_policy, *flags]
+        return " ".join(filter(None, [*stated, *(f"RSL: {line}" for line in self.rsl.splitlines())]))
 
     def columns(self, media_type: str) -> dict[str, Any]:
         """The columns of table documents."""
@@ -95,6 +103,7 @@ class Usage(NamedTuple):
             "content_signals": self.content_signals or None,
             "ai_input": self.input(media_type),
             "search": self.search(),
+            "rsl": self.rsl or None,
         }
 
 

@@ -8,9 +8,10 @@ from typing import NamedTuple
 from ..http.reply import Reply, redirect_target
 from ..http.response_body import CUT
 from ..outcomes import Outcome
+from ..rights.signals import text_of
 from ..tables.schemas import RobotsRow
 from .rules import Rules, Verdict, expires_at, parse, verdict_of
-from .signal_lines import statement_of, text_of
+from .signal_lines import statement_of
 
 LAST_GOOD = timedelta(hours=24)
 """How long the last good copy applies while a new one cannot be fetched (RFC 9309, 2.4)."""
@@ -139,6 +140,7 @@ def robots_row(
         "error": reply.error,
         "depth": search.depth,
         "signals": text_of(rules.signal_lines) if rules else None,
+        "licenses": [line.statement for line in rules.licenses] or None if rules else None,
     }
     return row, Robots(verdict, rules, reply.failure, now, reply.error, row["expires_at"])
 

@@ -14,13 +14,15 @@ from enum import StrEnum
 
 from ..http.dates import http_date
 from ..rights import usage
+from ..rights.signals import SignalLine
 from ..urls.path_patterns import Patterns, TooExpensive
 from ..urls.path_rules import FewRules, ManyRules, Rule, matcher, path_of, patterns_of, rule_of, target_of
-from .signal_lines import Signal, SignalGroups, SignalLine, SignalLines
+from .signal_lines import Signal, SignalGroups, SignalLines
 
 MAX_BYTES = 1 << 20
 """Bytes of a body that are parsed: twice the minimum of RFC 9309 section 2.5, as real files are longer."""
 
+_MOST_LICENSES = 10  # lines that count: each may be a request
 _MAX_LINE = 16 * 1024  # bytes; longer than any URL that is fetched, so that cut patterns have no effect
 
 _LONGEST = timedelta(hours=24)  # RFC 9309 section 2.4
@@ -34,6 +36,7 @@ _FIELDS = {
     **dict.fromkeys([b"crawl-delay", b"crawl delay", b"crawldelay"], "delay"),
     b"content-usage": "usage",  # draft-ietf-aipref-attach
     **dict.fromkeys([b"content-signal", b"content-signals"], "signal"),  # contentsignals.org
+    b"license": "license",  # RSL 1.0, 4.4
     **dict.fromkeys([b"sitemap", b"sitemaps", b"site-map"], "sitemap"),
 }
 _LINE = re.compile(rb"[^\r\n]{6,}")  # no shorter line is a directive
@@ -114,6 +117,8 @@ class Rules:
     """Path and statement of the Content-Usage lines; the path may be empty."""
     signal_lines: tuple[SignalLine, ...] = ()
     """The distinct Content-Signal lines."""
+    licenses: tuple[SignalLine, ...] = ()
+    """The distinct License lines; a statement is a reference as written, relative or invalid ones included."""
 
     def allows(self, url: str) -> tuple[bool, str]:
         """Whether a canonical URL may be fetched, and the deciding rule, as `Disallow: /private/`.
@@ -171,7 +176,7 @@ def parse(body: bytes, robot: str, origin: str = "") -> Rules:
     delays: dict[bytes, list[float]] = {}
     sitemaps: dict[str, None] = {}
     usages: dict[bytes, list[tuple[bytes, str]]] = {}
-    signals = SignalGroups()
+    signals, licenses = SignalGroups(), SignalGroups()
     agents: set[bytes] = set()  # relevant agents of the current group
     has_rules = False
     own = origin.lower().encode()
@@ -183,6 +188,7 @@ def parse(body: bytes, robot: str, origin: str = "") -> Rules:
             named = {agent for agent in found if agent and agent in (token, b"*")}
             agents |= named
             signals.agents(named)
+            licenses.agents(named)
             for agent in named:
                 rules.setdefault(agent, {})
         elif field == "sitemap":
@@ -193,12 +199,14 @@ def parse(body: bytes, robot: str, origin: str = "") -> Rules:
                 delays.setdefault(agent, []).extend(_seconds(value))
         elif field == "signal":
             signals.add(*_usage(value, own), line)
+        elif field == "license":
+            licenses.add(b"", value.decode("utf-8", "replace"), line)
         elif field == "usage":
-            has_rules = signals.is_over = True
+            has_rules = signals.is_over = licenses.is_over = True
             for agent in agents:
                 usages.setdefault(agent, []).append(_usage(value, own))
         else:
-            has_rules = signals.is_over = True
+            has_rules = signals.is_over = licenses.is_over = True
             for agent in agents:
                 rules[agent][field == "allow", _path(value, own)] = None
     chosen = token if token in rules else b"*"
@@ -208,6 +216,7 @@ def parse(body: bytes, robot: str, origin: str = "") -> Rules:
         list(sitemaps),
         tuple(usages.get(chosen, ())),
         signals.of(chosen),
+        licenses.own(chosen)[:_MOST_LICENSES],
     )
 
 
@@ -219,7 +228,7 @@ def line_of(rule: str, text: str) -> int | None:
 
 
 def _records(body: bytes) -> Iterator[tuple[str, bytes, int]]:
-    """The known directives, as field and value; those of Content-Signal with the number of their line."""
+    """The known directives, as field and value; those of a Content-Signal or License with the number of their line."""
     if len(body) > MAX_BYTES:
         body = body[:MAX_BYTES]
         body = body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
@@ -236,7 +245,7 @@ def _records(body: bytes) -> Iterator[tuple[str, bytes, int]]:
         field = _FIELDS.get(name.strip().lower())
         if field is None and len(words := content.split()) == 2:  # the colon is missing
             field, value = _FIELDS.get(words[0].lower()), words[1]
-        if field == "signal":
+        if field in ("signal", "license"):
             line_at, counted = line_at + _breaks(body[counted : match.start()]), match.start()
             yield field, value.strip(), line_at
         elif field is not None:

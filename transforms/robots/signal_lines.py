@@ -7,23 +7,11 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..rights.signals import NO, SIGNALS, parse, render
+from ..rights.signals import NO, SIGNALS, SignalLine, parse, render
 from ..urls.path_patterns import Patterns, TooExpensive
 from ..urls.path_rules import path_of, patterns_of, rule_of, target_of
 
 _EVERY = b""  # the agent of lines before all groups
-
-
-class SignalLine(NamedTuple):
-    """A line."""
-
-    path: bytes  # a pattern as of rules; empty: all paths
-    statement: str
-    number: int  # in the file, from 1
-
-    def __str__(self) -> str:
-        path = self.path.decode("utf-8", "replace")
-        return f"Content-Signal: {' '.join(filter(None, (path, self.statement)))}"
 
 
 class Signal(NamedTuple):
@@ -95,6 +83,11 @@ class SignalGroups:
         for agent in self._agents if self._has_groups else (_EVERY,):
             self._lines.setdefault(agent, {}).setdefault((path, statement), number)
 
+    def own(self, agent: bytes) -> tuple[SignalLine, ...]:
+        """The lines of an agent's groups, else those before all groups (RSL 1.0, 4.4.2)."""
+        found = self._lines.get(agent) or self._lines.get(_EVERY, {})
+        return tuple(SignalLine(path, statement, number) for (path, statement), number in found.items() if statement)
+
     def of(self, agent: bytes) -> tuple[SignalLine, ...]:
         """The lines of an agent's groups and those before all groups."""
         found = (*self._lines.get(_EVERY, {}).items(), *self._lines.get(agent, {}).items())
@@ -109,12 +102,6 @@ def _strictest(lines: Iterable[tuple[SignalLine, Mapping[str, str]]]) -> dict[st
             if key not in found or (key in SIGNALS and value == NO != found[key].value):
                 found[key] = Signal(value, line)
     return found
-
-
-def text_of(lines: Iterable[SignalLine]) -> str | None:
-    """The lines as column `signals` of table robots has them, paths in printable ASCII; None if there are none."""
-    written = ((rule_of(False, line.path).pattern, line.statement) for line in lines)
-    return "\n".join(" ".join(filter(None, pair)) for pair in written) or None
 
 
 def statement_of(found: Mapping[str, Signal]) -> str:

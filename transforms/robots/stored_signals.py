@@ -1,79 +1,115 @@
-"""What the robots.txt files of a crawl say now about uses of pages that were fetched at any time."""
+"""What robots.txt files and licences (RSL) say now about uses of pages that were fetched at any time."""
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..rights.signals import NO, SEARCH, parse
-from ..tables.schemas import ROBOTS, Row
+from ..directory.crawl_dir import CrawlDir, Manifest, files_of, paths_of
+from ..rights.licence_files import NOT_FETCHED, Licences, read_licences
+from ..rights.signals import NO, SEARCH, SignalLine, parse, text_of
+from ..rights.usage import RSL_PAGES
+from ..tables.schemas import DOCUMENTS, ROBOTS, Row
 from ..tables.table_files import read_table
+from ..urls.canonical import canonicalize
+from ..urls.canonical import host as host_of
 from ..urls.canonical import origin as origin_of
 from . import rules
 from .rules import Verdict
-from .signal_lines import SignalLine, SignalLines, text_of
+from .signal_lines import Signal, SignalLines
 
-_NAMED = ("origin", "fetched_at", "verdict", "signals")
+_SOURCE = attrgetter("source")
+_NAMED = ("origin", "fetched_at", "verdict", "signals", "licenses")
 
 
 class StoredSignals:
-    """The Content-Signal lines of origins that have some."""
+    """The statements about origins and pages of which there are some: Content-Signal lines and terms of licences."""
 
     def __init__(self, lines: Mapping[str, Iterable[SignalLine]]) -> None:
-        self._lines = {origin: SignalLines(some) for origin, some in lines.items()}
+        """`lines` are those about an origin (`http://a.org`) or a page (`http://a.org/`), of any sources."""
+        by_source = ((about, sorted(some, key=_SOURCE)) for about, some in lines.items())
+        self._lines = {about: [SignalLines(each) for _, each in groupby(some, _SOURCE)] for about, some in by_source}
         self._hiding = {
-            origin for origin, some in lines.items() if any(parse(line.statement).get(SEARCH) == NO for line in some)
+            about for about, some in lines.items() if any(parse(line.statement).get(SEARCH) == NO for line in some)
         }
 
     def __bool__(self) -> bool:
         return bool(self._lines)
 
+    def about(self, url: str) -> Iterator[tuple[str, Signal]]:
+        """What each source says about a canonical URL, by signal, with the line that decides within the source."""
+        for lines in (*self._lines.get(origin_of(url), ()), *self._lines.get(url, ())):
+            yield from lines.about(url).items()
+
     def denies(self, url: str, signal: str) -> bool:
-        """Whether a signal about a canonical URL is "no"."""
-        lines = self._lines.get(origin_of(url))
-        said = lines.about(url).get(signal) if lines else None
-        return said is not None and said.value == NO
+        """Whether any source says "no" to a use of a canonical URL."""
+        return any(name == signal and said.value == NO for name, said in self.about(url))
 
     def hides(self, urls: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
         """Whether each URL must not be found by searches."""
         if not self._hiding:
             return np.zeros(len(urls), bool)
-        found = (origin_of(url) in self._hiding and self.denies(url, SEARCH) for url in urls.to_pylist())
+        found = (
+            not self._hiding.isdisjoint((url, origin_of(url))) and self.denies(url, SEARCH) for url in urls.to_pylist()
+        )
         return np.fromiter(found, bool, len(urls))
 
 
 NO_SIGNALS = StoredSignals({})
 
 
-def read_signals(root: str, paths: Iterable[str], token: str | None = None) -> StoredSignals:
-    """The lines of the newest file of each origin, of files of table robots. One that cannot be fetched does not count.
+def read_signals(crawl: CrawlDir, manifests: Sequence[Manifest], token: str | None = None) -> StoredSignals:
+    """The statements of the newest robots.txt of each origin, and of the newest licences that it or a page names.
 
-    Without the robot's product token, rows of versions that did not store the lines say nothing; with it, their bodies
-    are read.
+    A robots.txt that cannot be fetched does not count. Without the robot's product token, rows of versions that did not
+    store the lines say nothing; with it, their bodies are read.
     """
-    paths = list(paths)
-    if token is None and not _has_any(read_table(root, paths, ROBOTS, ["signals"])):
-        return NO_SIGNALS
-    parts = [_read(root, path, token) for path in paths]
-    if not any(map(_has_any, parts)):
-        return NO_SIGNALS
+    root, paths = crawl.root, paths_of(manifests, "robots")
     newest: dict[str, Row] = {}
-    for row in (row for part in parts for row in part.to_pylist()):
-        if row["origin"] not in newest or row["fetched_at"] > newest[row["origin"]]["fetched_at"]:
-            newest[row["origin"]] = row
-    return StoredSignals({origin: lines_of(row["signals"]) for origin, row in newest.items() if row["signals"]})
+    if token is not None or _has_any(read_table(root, paths, ROBOTS, ["signals", "licenses"])):
+        for row in (row for path in paths for row in _read(root, path, token).to_pylist()):
+            if row["origin"] not in newest or row["fetched_at"] > newest[row["origin"]]["fetched_at"]:
+                newest[row["origin"]] = row
+    pages = _pages(crawl, manifests)
+    if not pages and not any(row["signals"] or row["licenses"] for row in newest.values()):
+        return NO_SIGNALS
+    return stated(newest, pages, read_licences(crawl, manifests))
+
+
+def stated(robots: Mapping[str, Row], pages: Mapping[str, str], licences: Licences) -> StoredSignals:
+    """The statements of rows of robots by origin, of column `rsl` by URL, and of the licences that these name."""
+    lines = defaultdict[str, list[SignalLine]](list)
+    for origin, row in robots.items():
+        lines[origin] += lines_of(row["signals"]) if row["signals"] else ()
+        for name in row["licenses"] or ():
+            lines[origin] += lines_of_licence(licences, canonicalize(name, f"{origin}/robots.txt") or name, origin)
+    for url, said in pages.items():
+        for line in lines_of(said):
+            if line.statement.startswith("http"):
+                lines[url] += lines_of_licence(licences, line.statement, url)
+            else:
+                lines[origin_of(url) if line.path else url].append(line._replace(source=url))
+    return StoredSignals({about: some for about, some in lines.items() if some})
+
+
+def lines_of_licence(licences: Licences, licence: str, about: str) -> list[SignalLine]:
+    """What a licence with a URL says about the host of an origin or a page."""
+    return list(licences.get(licence, NOT_FETCHED).terms(host_of(f"{about}/"), licence))
 
 
 def lines_of(signals: str) -> list[SignalLine]:
     """The lines in column `signals`; the number of a line is that among them."""
-    found = (line.split(" ", 1) if line.startswith("/") else ("", line) for line in signals.split("\n"))
+    found = (line.split(" ", 1) if line.startswith(("/", "*")) else ("", line) for line in signals.split("\n"))
     return [SignalLine(path.encode(), text, number) for number, (path, text) in enumerate(found, 1)]
 
 
 def _has_any(rows: pa.Table) -> bool:
-    return rows["signals"].null_count < rows.num_rows
+    return any(rows[name].null_count < rows.num_rows for name in ("signals", "licenses"))
 
 
 def _read(root: str, path: str, token: str | None) -> pa.Table:
@@ -83,8 +119,27 @@ def _read(root: str, path: str, token: str | None) -> pa.Table:
         return rows
     columns = (rows[name].to_pylist() for name in ("signals", "body", "origin"))
     found = [
-        stated
+        known
         or (text_of(rules.parse(body, token, origin).signal_lines) if b"signal" in (body or b"").lower() else None)
-        for stated, body, origin in zip(*columns, strict=True)
+        for known, body, origin in zip(*columns, strict=True)
     ]
     return rows.set_column(rows.schema.get_field_index("signals"), "signals", pa.array(found, pa.string()))
+
+
+def _pages(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, str]:
+    """Column `rsl` of the newest version of each document, by URL, of those of which any version has some."""
+    files = files_of(manifests, "documents")
+    parts = [
+        read_table(crawl.root, [file.path], DOCUMENTS, ["url", "rsl"]) for file in files if file.counts.get(RSL_PAGES)
+    ]
+    if not parts:
+        return {}
+    wanted = pc.unique(pa.concat_tables([rows.filter(pc.is_valid(rows["rsl"])) for rows in parts])["url"])
+    newest: dict[str, Row] = {}
+    for file in files:
+        rows = read_table(crawl.root, [file.path], DOCUMENTS, ["url", "round", "fetched_at", "rsl"])
+        for row in rows.filter(pc.is_in(rows["url"], value_set=wanted)).to_pylist():
+            known = newest.get(row["url"])
+            if known is None or (row["round"], row["fetched_at"]) >= (known["round"], known["fetched_at"]):
+                newest[row["url"]] = row
+    return {url: row["rsl"] for url, row in newest.items() if row["rsl"]}

@@ -45,7 +45,7 @@ RESERVED = frozenset(
     description digest domain duplicate_of extract_error facts fetched_at headings host keywords lang language
     license license_source
     max_snippet media_type near_duplicate_of near_key noai noarchive nofollow noimageai noindex nosnippet outlinks
-    parse_error published_at quality_reasons round same_content_as search sections site spam_score tdm_policy
+    parse_error published_at quality_reasons round rsl same_content_as search sections site spam_score tdm_policy
     tdm_reservation text title truncated type unavailable_after url url_key
     """.split()  # noqa: SIM905
 )

@@ -1,6 +1,6 @@
 """Turns the sitemaps in robots.txt and the entries of sitemaps into candidates of the crawl (docs/sitemaps.md).
 
-A file of rules about text and data mining (TDMRep) is found, and redirected, like a sitemap.
+A file of rules about text and data mining (TDMRep), and a licence (RSL), is found, and redirected, like a sitemap.
 
 A sitemap may name pages of its own host, and of hosts whose robots.txt names the sitemap or an index above it
 (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits). Whatever only the robots.txt of other hosts leads to,
@@ -25,7 +25,7 @@ from ..tables.batches import Batch, split
 from ..tables.bloom import shard
 from ..tables.other_visits import visits_without_page
 from ..tables.schemas import ROBOTS, RobotsRow, VisitRow
-from ..tables.sitemap_terms import MAX_LEVEL, PROBE, SITEMAP, SITEMAP_VISITS, TDMREP, share, terms
+from ..tables.sitemap_terms import MAX_LEVEL, PROBE, RSL, SITEMAP, SITEMAP_VISITS, TDMREP, share, terms
 from ..tables.table_files import TableFile, read_table
 from ..urls.canonical import canonicalize, host, is_foreign, url_key
 from ..urls.filters import UrlFilter
@@ -53,7 +53,7 @@ class SitemapLinks(NamedTuple):
 
 
 def from_robots(row: RobotsRow, url_filter: UrlFilter, settings: Sitemaps, tdmrep: bool = False) -> SitemapLinks:
-    """The sitemaps named in a row of table robots, and with `tdmrep` the origin's rules of TDMRep.
+    """The sitemaps and licences named in a row of table robots, and with `tdmrep` the origin's rules of TDMRep.
 
     The depth of the sitemaps' pages is one more than the row's depth. References are relative to the origin, also if
     its robots.txt was redirected elsewhere.
@@ -65,6 +65,9 @@ def from_robots(row: RobotsRow, url_filter: UrlFilter, settings: Sitemaps, tdmre
     if tdmrep:
         own = terms(0, 0, ())
         _add_sitemap(links, row["origin"] + reservations.PATH, base, row["depth"], 0, own, url_filter, TDMREP)
+    if row["licenses"] and not url_filter.reject_sitemap(base, 0, 0):  # those of a host that only has a licence lead on
+        for name in filter(None, (canonicalize(name, base) for name in row["licenses"])):
+            _add_sitemap(links, name, base, row["depth"], 0, terms(0, 0, ()), url_filter, RSL)
     if not settings.follow:
         return links
     names = row["sitemaps"] or (["/sitemap.xml"] if settings.guess else [])
@@ -91,7 +94,7 @@ def from_visit(visit: VisitRow, url_filter: UrlFilter, settings: Sitemaps) -> Si
         _add_sitemap(
             links, visit["redirect_to"], url, visit["depth"], redirects, moved, url_filter, kind, is_named_elsewhere
         )
-    if visit["outcome"] != Outcome.FETCHED or visit["kind"] == TDMREP:
+    if visit["outcome"] != Outcome.FETCHED or visit["kind"] in (TDMREP, RSL):
         return links
     links.rejected[TRUNCATED, url] += bool(visit["truncated"])
     sitemap = parse_sitemap(visit["body"] or b"", url, settings.max_urls)
@@ -144,7 +147,7 @@ def _add_sitemap(
     kind: str = SITEMAP,
     is_foreign_source: bool = False,
 ) -> None:
-    if reason := url_filter.reject_sitemap(url, depth, redirects):
+    if reason := url_filter.reject_waiting(url, depth, redirects, kind):
         links.rejected[reason, url] += 1
     else:
         row = _candidate(url, referrer, depth, _SCORE)
@@ -182,7 +185,7 @@ def _candidate(url: str, referrer: str, depth: int, score: float) -> CandidateRo
 
 def robots_rows(path: str, root: str) -> Iterator[RobotsRow]:
     """The columns of the rows of a robots file that concern sitemaps."""
-    yield from read_table(root, [path], ROBOTS, ["origin", "host", "sitemaps", "depth"]).to_pylist()
+    yield from read_table(root, [path], ROBOTS, ["origin", "host", "sitemaps", "depth", "licenses"]).to_pylist()
 
 
 def count_entries(root: str, files: Iterable[TableFile], max_urls: int) -> int:

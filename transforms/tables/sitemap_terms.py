@@ -17,6 +17,9 @@ TDMREP = "tdmrep"
 Of column `sitemap`, only the hosts apply: besides its own one, those that redirect their files to it.
 """
 
+RSL = "rsl"
+"""The kind of a URL that is read as a licence (RSL), never as a document; another host may have it."""
+
 PROBE = "probe"
 """The kind of a URL that cannot exist, and is requested to learn what its host answers to such URLs."""
 
@@ -33,11 +36,8 @@ EXTERNAL = "external"
 LESSER = (REQUISITE, EXTERNAL)
 """Kinds that give way: a URL that is found as a page, a sitemap or the first of them too is that only."""
 
-MAY_CHANGE = ("gone", "redirected")
-"""States in which a file of the kind TDMREP is requested again, as if it had been fetched: a host may add one."""
-
-SITEMAP_VISITS, TDMREP_VISITS = f"{SITEMAP}_visits", f"{TDMREP}_visits"
-"""The names under which a file of visits counts those to URLs of these kinds."""
+SITEMAP_VISITS = f"{SITEMAP}_visits"
+"""The name under which a file of visits counts those to sitemaps; likewise of the other kinds."""
 
 MAX_LEVEL = 3
 """Maximum number of nested indexes above a sitemap. The protocol allows one; nested indexes and loops occur."""

@@ -41,6 +41,9 @@ _REPEATED = re.compile(rf"(/.+?)\1{{{REPETITIONS - 1}}}(?=/|$)")
 EXTERNAL = "external"
 """The kind of URLs whose status is asked for (`tables.sitemap_terms`), and the rule that rejects others as such."""
 
+RSL = "rsl"
+"""The kind of licence documents (`tables.sitemap_terms`), which another host may have."""
+
 UrlRule = Callable[[str], bool]
 """Whether a canonical URL is rejected."""
 
@@ -210,14 +213,16 @@ class UrlFilter:
                 return name
         return reject_by_plugin(self._plugins, url) if self._plugins else None
 
-    def reject_sitemap(self, url: str, depth: int, redirects: int) -> str | None:
+    def reject_sitemap(self, url: str, depth: int, redirects: int, anywhere: bool = False) -> str | None:
         """`reject` for what is no page: a sitemap with pages at this depth, or a requisite of a page at this depth.
 
-        The rules `extension` and `include`, and those about the shape of the URL, do not apply.
+        The rules `extension` and `include`, and those about the shape of the URL, do not apply; with `anywhere`, nor
+        does `scope`.
         """
         if len(url) > self.scope.max_url_length:
             return "too_long"
-        found = next((name for name, rejects in self._sitemap_rules.items() if rejects(url)), None)
+        rules = {name: rule for name, rule in self._sitemap_rules.items() if not (anywhere and name == "scope")}
+        found = next((name for name, rejects in rules.items() if rejects(url)), None)
         if found is None and self._plugins:
             found = reject_by_plugin(self._plugins, url)
         return found or self.reject_way(depth, redirects)
@@ -241,7 +246,9 @@ class UrlFilter:
         """`reject` for a row of the frontier, or what replaces it for its kind."""
         if kind == EXTERNAL:
             return self.reject_external(url)
-        return (self.reject if kind is None else self.reject_sitemap)(url, depth, redirects)
+        if kind is None:
+            return self.reject(url, depth, redirects)
+        return self.reject_sitemap(url, depth, redirects, anywhere=kind == RSL)
 
 
 _FOR_SITEMAPS = ("deny_host", "exclude", "scope", "port")

@@ -17,10 +17,11 @@ from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.address_guard import literal_loopback
 from ....transforms.http.client import opener
-from ....transforms.http.reply import Reply
+from ....transforms.http.reply import Reply, redirect_target
 from ....transforms.http.request_headers import Identity, own_headers
 from ....transforms.outcomes import Outcome
 from ....transforms.parsing.registry import kinds_of
+from ....transforms.rights import rsl
 from ....transforms.robots.lookup import Robots, next_hop, robots_row, start_search
 from ....transforms.settings import Fetch, Politeness, Robot, Settings, SettingsError, override, parse
 from ....transforms.signatures.signer import signer_of
@@ -134,3 +135,25 @@ def fetch_robots(url: str, requester: Requester, agent: str) -> RobotsFile:
     _, effect = robots_row(search, urls.host(url), reply, 0, datetime.now(UTC), agent)
     requester.pace.set_crawl_delay(urls.host(url), effect.crawl_delay)
     return RobotsFile(reply.body, reply.status, effect)
+
+
+_HOPS = 5  # redirects of a licence that are followed
+
+
+def fetch_licence(url: str, requester: Requester, agent: str, known: dict[str, Robots]) -> rsl.Licence:
+    """A licence document (RSL), through redirects, if robots.txt allows it; adds that of further origins to `known`."""
+    for _ in range(_HOPS + 1):
+        try:
+            if (origin := urls.origin(url)) not in known:
+                known[origin] = fetch_robots(url, requester, agent).effect
+            if not known[origin].allows(url)[0]:
+                return rsl.Licence(error="denied by robots.txt")
+        except Failure as error:
+            return rsl.Licence(error=str(error))
+        with requests_to(url, requester) as get:
+            reply = get(url, True)
+        if (target := redirect_target(url, reply)) is None:
+            is_read = reply.status is not None and 200 <= reply.status < 300 and not reply.failure
+            return rsl.parse(reply.body) if is_read else rsl.Licence(error=reply.error or f"status {reply.status}")
+        url = target
+    return rsl.Licence(error="too many redirects")

@@ -4,7 +4,7 @@ import argparse
 import re
 
 from ....transforms.blocks.files import BlockFiles
-from ....transforms.directory.crawl_dir import CrawlDir, paths_of
+from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
 from ....transforms.robots.stored_signals import read_signals
@@ -41,7 +41,7 @@ def export_bulk(arguments: argparse.Namespace) -> None:
     manifests = crawl.require_manifests()
     last = last_round(manifests, since)
     settings = stored_settings(crawl)
-    signals = read_signals(crawl.root, paths_of(manifests, "robots"), Identity.of(settings.robot).token)
+    signals = read_signals(crawl, manifests, Identity.of(settings.robot).token)
     rights, scope = Rights(BlockFiles(crawl).read(), signals=signals), IndexScope.of(settings.index)
     try:
         with (

@@ -4,7 +4,7 @@ import argparse
 from datetime import UTC, datetime
 
 from ....transforms.blocks.files import BlockFiles
-from ....transforms.directory.crawl_dir import CrawlDir, paths_of
+from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
 from ....transforms.rights.licences import FAMILIES
@@ -64,7 +64,7 @@ def export_corpus(arguments: argparse.Namespace) -> None:
             whole_folder(arguments.out) as out,
         ):
             rules = read_tdm_rules(crawl, manifests)
-            signals = read_signals(crawl.root, paths_of(manifests, "robots"), identity.token)
+            signals = read_signals(crawl, manifests, identity.token)
             blocks = BlockFiles(crawl).read()
             made = write_corpus(batches, out, format_, _SHARD, blocks, rules, arguments.include, signals, licences)
             with out.create("README.md") as sink:

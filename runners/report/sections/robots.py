@@ -1,5 +1,6 @@
 """robots.txt, and what authors say about the use of their content."""
 
+from ....transforms.rights.licence_files import read_licences
 from ....transforms.rights.tdm_rules import read_tdm_rules
 from ..content import Column, Part, Section, Table, distribution, largest
 from ..source import Source
@@ -76,6 +77,10 @@ def usage(source: Source) -> Section:
             (host, file.url, len(file.reservations.rules), file.reservations.error) for host, file in files.items()
         ]
         parts.append(Table("Files of TDMRep, which add to what pages say", columns, sorted(rules)[:_NAMED]))
+    if licences := read_licences(source.crawl, source.manifests):
+        columns = [Column("URL"), Column("contents", "count"), Column("problem")]
+        read = [(url, len(licence.contents), licence.error) for url, licence in sorted(licences.items())]
+        parts.append(Table("Licences (RSL), which add to what pages say", columns, read[:_NAMED]))
     return Section("usage", "Usage preferences", parts)
 
 

@@ -56,6 +56,7 @@ class DocumentRow(TypedDict, total=False):
     sections: Sections | None  # of `text`, in order
     license: Text | None  # URL or name, as the page states it; several are divided by ", "
     license_source: Text | None  # where each is stated, in the same order
+    rsl: Text | None  # licences (RSL): their URLs, and statements as "ai-train=no (prohibits, line 3)", one a line
 
 
 DOCUMENTS = schema_of(DocumentRow)

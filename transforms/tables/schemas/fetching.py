@@ -39,7 +39,7 @@ FRONTIER = pa.schema(
         ("redirects", pa.int32()),  # consecutive redirects that led here
         ("failures", pa.int32()),  # consecutive failed attempts
         ("digest", KEY),  # of its content at the last visit; null: not visited before
-        ("kind", pa.string()),  # sitemap, tdmrep, probe, requisite, external; null: a page
+        ("kind", pa.string()),  # sitemap, tdmrep, rsl, probe, requisite, external; null: a page
         ("sitemap", SITEMAP),
         ("links_without_news", pa.bool_()),  # only pages without news link to it
         ("foreign", pa.bool_()),  # only other sites link to it; null: unknown
@@ -86,7 +86,7 @@ class VisitRow(TypedDict, total=False):
     redirects: Int32
     discovered_round: Int32
     digest_before: Key | None  # of its content at an earlier visit
-    kind: Text | None  # sitemap, tdmrep, probe, requisite, external; null: a page
+    kind: Text | None  # sitemap, tdmrep, rsl, probe, requisite, external; null: a page
     sitemap: Sitemap | None
     links_without_news: Bool | None  # only pages without news link to it
     robots_usage: Text | None  # statement of robots.txt about the use of the content
@@ -115,6 +115,7 @@ class RobotsRow(TypedDict, total=False):
     error: Text | None
     depth: Int32  # of the URL for which it was requested
     signals: Text | None  # its Content-Signal lines for this robot, without the name, one a line
+    licenses: Texts | None  # its License lines for this robot; null: none
 
 
 ROBOTS = schema_of(RobotsRow)
@@ -153,6 +154,6 @@ SEEDS = pa.schema(
         ("url", pa.string()),
         ("host", pa.string()),
         ("metadata", pa.string()),
-        ("kind", pa.string()),  # sitemap, tdmrep, probe, requisite, external; null: a page
+        ("kind", pa.string()),  # sitemap, tdmrep, rsl, probe, requisite, external; null: a page
     ]
 )

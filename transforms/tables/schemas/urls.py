@@ -25,7 +25,7 @@ URLS = pa.schema(
         ("last_modified", pa.string()),
         ("reason", pa.string()),
         ("round", pa.int32()),  # of this row: the newest row of a key counts
-        ("kind", pa.string()),  # sitemap, tdmrep, probe, requisite, external; null: a page
+        ("kind", pa.string()),  # sitemap, tdmrep, rsl, probe, requisite, external; null: a page
         ("sitemap", SITEMAP),
         ("sitemap_lastmod", TIME),  # its latest lastmod in sitemaps
         ("near_duplicate_of", KEY),  # as of its last visit

@@ -1,0 +1,62 @@
+"""Licences (RSL 1.0, section 4) that pages name or hold, as `Usage.rsl` has them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from .. import urls
+from ..http.link_header import parse_link
+from ..http.reply import Headers
+from ..rights import rsl
+from ..rights.signals import text_of
+from .html_tree import Elements
+from .xml_tree import local_name
+
+_MOST = 3
+"""Licence documents that a page may name: each may be a request. Further ones count as unread."""
+
+_MAX_LINES = 3_000
+
+
+def of_headers(headers: Headers, url: str) -> str:
+    """The licence documents in `Link` headers (4.5); those of other media types are no RSL."""
+    values = [value for name, value in headers if name.lower() == "link" and rsl.MEDIA_TYPE in value.lower()]
+    found = (link for value in values for link in parse_link(value))
+    return _named([link.target for link in found if "license" in link.relations and _is_rsl(link.media_type)], url)
+
+
+def of_page(elements: Elements, base: str, url: str) -> str:
+    """The licence documents that `link` elements name (4.6.1), and what those within the page say of it (4.6.2).
+
+    Those within an element count for the whole page.
+    """
+    links = (link for link in elements.describing["link"] if _is_rsl(link.attr("type") or ""))
+    named = [link.attr("href") or "" for link in links if "license" in (link.attr("rel") or "").lower().split()]
+    found = [_named(named, base)]
+    for script in elements.describing["script"]:
+        if _is_rsl(script.attr("type") or ""):
+            terms = rsl.parse(script.text.strip().encode("utf-8", "replace")).terms(urls.host(url))
+            found.append(text_of(term._replace(path=b"") for term in terms) or "")
+    return "\n".join(filter(None, found))
+
+
+def of_feed(root: Any, url: str) -> str:
+    """What a feed says of the pages of its items, which must be on its own host (4.7)."""
+    terms = [
+        term._replace(path=(path if "*" in path or path.endswith("$") else f"{path}$").encode())
+        for element in root.iter()
+        if local_name(element) in ("item", "entry")
+        for content in rsl.contents_of(element)
+        if content.url and (path := content.path(urls.host(url)))
+        for term in content.terms
+    ]
+    return text_of(terms[:_MAX_LINES]) or ""
+
+
+def _is_rsl(media_type: str) -> bool:
+    return media_type.partition(";")[0].strip().lower() == rsl.MEDIA_TYPE
+
+
+def _named(references: Iterable[str], base: str) -> str:
+    found = dict.fromkeys(urls.canonicalize(reference, base) for reference in references)
+    stated = [url or rsl.unread("its URL is invalid") for url in found]
+    return "\n".join([*stated[:_MOST], *([rsl.unread("further licences are not read")] if len(stated) > _MOST else [])])
