@@ -115,7 +115,7 @@ def test_old_settings_are_read_with_a_hint(tmp_path: Path) -> None:
         ran = beamtrawl("crawl", tmp_path, *LOOPBACK, "--seed", web.url("a.test"), "--rounds", 2)
         assert len([r for r in web.requests if r.path != "/robots.txt"]) == 3
     assert "limits.max_pages_per_host is called limits.max_pages_per_host_per_round now" in ran.err
-    assert "[alarms] is ignored: the thresholds of alarms are fixed" in ran.err
+    assert "crawl.toml: without effect, since these values are fixed: alarms" in ran.err
 
 
 def test_links_beyond_the_depth_are_told_at_the_end(tmp_path: Path) -> None:

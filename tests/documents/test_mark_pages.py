@@ -4,7 +4,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.transforms.batches.batch_schemas import PAGES
+from beamtrawl.transforms.batches.batch_schemas import PAGES, STALE
+from beamtrawl.transforms.documents.finish_pages import FinishFn
 from beamtrawl.transforms.documents.mark_pages import MarkFn, content_bytes, pages_of, texts_of
 from beamtrawl.transforms.duplicates.exact import DUPLICATES
 from beamtrawl.transforms.tables.batches import read_ipc, to_ipc
@@ -57,6 +58,18 @@ def test_parts_are_all_pages_duplicates_without_text_whatever_the_order_of_batch
     assert not pages
     total = size * sum(map(len, batches))
     assert len(parts) <= 1 or total >= 16 << 20, "a part is worth a worker"
+
+
+def test_a_page_that_its_host_gives_to_any_path_is_no_document_and_removes_its_older_version(tmp_path):
+    batch = to_ipc(table(*(page(url) | {"host": host(url), "content_bytes": 9} for url in URLS[:3])))
+    key = page(URLS[1])["url_key"]
+    stale = pa.Table.from_pylist([{"url_key": key, "is_gone": True}], schema=STALE)
+    sides = dict.fromkeys(("duplicates", "copies", "near"), ()) | {"pages": [batch], "stale": [to_ipc(stale)]}
+    (part,) = MarkFn().process((7, sides), [])
+    assert [row["url"] for row in pages_of(part).to_pylist()] == [URLS[0], URLS[2]]
+    outputs = list(FinishFn(str(tmp_path), 3, False, 1).process(part))
+    removals = [read_ipc(one.value[1]).to_pylist() for one in outputs if one.tag == "removals"]
+    assert {"url_key": key, "reason": "gone_by_content"} in [row for rows in removals for row in rows]
 
 
 @given(BATCHES)

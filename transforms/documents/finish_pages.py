@@ -165,6 +165,8 @@ class FinishFn(StageFn):
         documents = pages.drop_columns(["links"])
         del pages  # the index takes most memory
         yield from self._index(documents, part.shard)
+        gone = {"url_key": part.gone, "reason": [Outcome.GONE_BY_CONTENT.value] * len(part.gone)}
+        yield from tagged("removals", split(pa.table(gone, REMOVALS), "url_key", self._partitions))
         for writer in writers.values():
             yield from tagged("files", closed(writer))
 

@@ -58,7 +58,7 @@ class MarkFn(StageFn):
         batches = sorted(sides["pages"])  # in the same order, whatever worker has sent one first
         read = [read_ipc(batch, _FACTS) for batch in batches]
         stale = from_ipc(sides["stale"], STALE)
-        gone = stale.filter(stale["is_gone"])["url_key"].to_pylist()
+        gone = set(stale.filter(stale["is_gone"])["url_key"].to_pylist())
         facts = mark_duplicates(pa.concat_tables([_EMPTY, *read]), from_ipc(sides["duplicates"], DUPLICATES))
         facts = judge_canonicals(facts, [*dead, *gone], lambda keys: texts_of(batches, keys))
         facts = mark_copies(facts, from_ipc(sides["copies"], COPIES))
@@ -67,7 +67,9 @@ class MarkFn(StageFn):
         sizes = [pc.sum(rows["content_bytes"]).as_py() for rows in read]
         for first, count in cuts(sizes, part_bytes(sum(sizes), self._workers)):
             start, rows = (sum(table.num_rows for table in some) for some in (read[:first], read[first:][:count]))
-            yield Part(number, to_ipc(facts.slice(start, rows)), batches[first : first + count], gone)
+            marked = facts.slice(start, rows)
+            without = [key for key in marked["url_key"].to_pylist() if key in gone] if gone else []
+            yield Part(number, to_ipc(marked), batches[first : first + count], without)
 
 
 def part_bytes(total: int, workers: int) -> int:
