@@ -118,6 +118,26 @@ def test_an_external_target_that_is_found_as_more_is_that_only(more) -> None:
     )
 
 
+LICENCE = {"kind": "rsl", "referrer": "http://a.test/robots.txt", "score": 1.0, "sitemap": terms(0, 0, ())}
+OF_A_PAGE = LICENCE | {"sitemap": None}
+
+
+def test_robots_txt_alone_makes_a_page_a_licence() -> None:
+    page, url = found("http://a.test/p", 3), known("http://a.test/p", **PAGE)
+    named, of_page = found("http://a.test/p", 4) | LICENCE, found("http://a.test/p", 4) | OF_A_PAGE
+    elsewhere = named | FOREIGN | {"referrer": "http://b.test/robots.txt"}
+    kinds = [merge_candidates([page, other])[page["url_key"]]["kind"] for other in (named, of_page, elsewhere)]
+    assert kinds == ["rsl", None, None]
+    assert [found_again(other, url, None, MAX_DEPTH) for other in (of_page, elsewhere)] == [None, None]
+    changed, again = found_again(named, url, None, MAX_DEPTH)
+    assert (changed["kind"], changed["state"], again["kind"]) == ("rsl", "due", "rsl")
+    waiting = due("http://a.test/p")
+    after = [found_again(other, known("http://a.test/p"), waiting) for other in (named, of_page, elsewhere)]
+    assert [changed and changed[1]["kind"] for changed in after] == ["rsl", None, None]
+    _, again = found_again(page, known("http://a.test/p", **PAGE | OF_A_PAGE), None, MAX_DEPTH)
+    assert again["kind"] is None
+
+
 # a requisite: whether it was visited
 @pytest.mark.parametrize("visited", [False, True])
 def test_a_requisite_that_is_linked_as_a_page_is_requested_as_one(visited: bool) -> None:

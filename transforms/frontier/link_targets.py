@@ -62,11 +62,11 @@ def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
     Of several kinds, the first by `rank` counts: a requisite that is found as a page or as a sitemap too is that only.
     """
     merged: dict[bytes, Row] = {}
-    for row in sorted(candidates, key=lambda r: (rank(r["kind"]), *precedence(r), r["redirects"], r["referrer"])):
+    for row in sorted(candidates, key=lambda r: (rank(r), *precedence(r), r["redirects"], r["referrer"])):
         first = merged.get(row["url_key"])
         if first is None:
             merged[row["url_key"]] = row
-        elif rank(row["kind"]) == rank(first["kind"]):
+        elif rank(row) == rank(first):
             merged[row["url_key"]] = _merged(first, row)
     return merged
 
@@ -104,9 +104,9 @@ def found_again(
     URL keeps its spelling while it is due, because a redirect may have led there. A requisite of a page, or an
     external target, that is linked as a page becomes one, and is requested as such; a page stays one.
     """
-    if rank(candidate["kind"]) > rank(url["kind"]):
+    if rank(candidate) > rank(url):
         return None
-    if rank(candidate["kind"]) < rank(url["kind"]):
+    if rank(candidate) < rank(url):
         new, row = discovered(candidate, url["discovered_round"])
         return url | {name: value for name, value in new.items() if name not in _COUNTED}, row
     is_own, was_own = not from_elsewhere(candidate), not from_elsewhere(due or url)
@@ -118,7 +118,7 @@ def found_again(
     if is_own and not was_own:
         url = url | {"discovered_from": candidate["referrer"]}
         way |= {name: candidate[name] for name in ("foreign", "referrer", "links_without_news", "kind", "sitemap")}
-    elif candidate["kind"] == RSL:
+    elif is_own and candidate["kind"] == RSL:
         way |= {name: candidate[name] for name in ("kind", "sitemap")}
     elif is_own == was_own and due["links_without_news"] and not candidate["links_without_news"]:
         way["links_without_news"] = False

@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from lxml import etree
-
 from .signals import AI_INPUT, AI_TRAIN, NO, SEARCH, SIGNALS, SignalLine
 
 NAMESPACE = "https://rslstandard.org/rsl"
@@ -76,6 +74,8 @@ def parse(body: bytes) -> Licence:
     >>> parse(b"<html>").error[:7], parse(b"<rsl/>").error
     ('not XML', 'its root is rsl, not rsl of https://rslstandard.org/rsl')
     """
+    from lxml import etree  # noqa: PLC0415 - searches of crawls without licences do not need it
+
     if len(body) > MAX_BYTES:
         return Licence(error=f"larger than {MAX_BYTES} bytes")
     try:
@@ -110,7 +110,7 @@ def _license(element: Any, content: Any) -> _License:
     stated = [name for name in ("server", "encrypted") if (content.get(name) or "false").strip().lower() != "false"]
     asked = [(f"{name} of content", content.sourceline) for name in stated]
     for child in _children(element):
-        name, line = etree.QName(child).localname, child.sourceline
+        name, line = child.tag.partition("}")[2], child.sourceline
         kind = (child.get("type") or ("usage" if name in ("permits", "prohibits") else "")).strip().lower()
         words = [word for word in _SEPARATORS.split((child.text or "").lower()) if word]
         if (name, kind) == ("permits", "usage"):

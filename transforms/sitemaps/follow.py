@@ -89,7 +89,7 @@ def from_visit(visit: VisitRow, url_filter: UrlFilter, settings: Sitemaps) -> Si
     hosts, url = {visit["host"], *authorities}, visit["url"]
     if visit["outcome"] == Outcome.REDIRECTED and visit["redirect_to"]:
         # A host that redirects its sitemap elsewhere authorises the target.
-        moved = known | {"hosts": authorities}
+        moved = known | {"hosts": authorities} if visit["sitemap"] or visit["kind"] != RSL else None
         redirects, kind = visit["redirects"] + 1, visit["kind"] or SITEMAP  # a seed
         _add_sitemap(
             links, visit["redirect_to"], url, visit["depth"], redirects, moved, url_filter, kind, is_named_elsewhere
@@ -142,7 +142,7 @@ def _add_sitemap(
     referrer: str,
     depth: int,
     redirects: int,
-    known: dict[str, Any],
+    known: dict[str, Any] | None,
     url_filter: UrlFilter,
     kind: str = SITEMAP,
     is_foreign_source: bool = False,

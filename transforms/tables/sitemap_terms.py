@@ -4,7 +4,8 @@ Columns `kind` (null: a page) and `sitemap` of the tables frontier, visits and u
 with the URL from discovery to parsing and, for an index, to the sitemaps that it names.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from .schemas import Row
 
@@ -46,13 +47,13 @@ MAX_HOSTS = 1000
 """Maximum number of hosts that authorise one sitemap: large hosting services name the same one in each robots.txt."""
 
 
-def rank(kind: str | None) -> int:
-    """The place of a kind among those of one URL: the least is what the URL is.
+def rank(row: Mapping[str, Any]) -> int:
+    """The place of a row's kind among those of one URL: the least is what the URL is.
 
-    >>> sorted([EXTERNAL, None, REQUISITE], key=rank)
-    [None, 'requisite', 'external']
+    A licence that no robots.txt names (it has no terms) gives way like a requisite: any page may name any other.
     """
-    return LESSER.index(kind) + 1 if kind in LESSER else 0
+    kind = row["kind"]
+    return LESSER.index(kind) + 1 if kind in LESSER else int(kind == RSL and not row["sitemap"])
 
 
 def terms(level: int, budget: int, hosts: Iterable[str]) -> Row:
