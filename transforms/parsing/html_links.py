@@ -281,7 +281,10 @@ class _Anchors:
     def anchor(self, element: Element, kind: str) -> str:
         if kind != "a":
             return _label(element)
-        text = element.text if self._left > 0 else "".join(itertools.islice(element.strings, _MAX_PIECES))
+        if self._left > 0:
+            text = element.text
+        else:
+            text = "".join(piece[:_MAX_READ] for piece in itertools.islice(element.strings, _MAX_PIECES))
         self._left -= len(text)
         if text := collapse(text[:_MAX_READ])[:MAX_ANCHOR]:
             return text
