@@ -150,8 +150,10 @@ def links(elements: Elements, url: str, base: str, charset: str = "utf-8") -> li
     targets: dict[str, str | None] = {"": None} if base == url else {}  # by reference, without fragment
     found: dict[tuple[str, str], Link] = {}
     fragments: dict[tuple[str, str], str] = {}  # the anchor of each reference to a section, by target and id as written
-    anchor_of = _Anchors().anchor
+    anchor_of, settled = _Anchors().anchor, set[str]()  # references of which another link adds nothing
     for element, kind, as_given in itertools.islice(_references(elements), _MAX_REFERENCES):
+        if as_given in settled and kind == "a":
+            continue
         reference, has_fragment, fragment = as_given.partition("#")
         if reference and (reference[0] <= " " or reference[-1] <= " "):
             reference = _without_blanks(as_given)
@@ -169,7 +171,9 @@ def links(elements: Elements, url: str, base: str, charset: str = "utf-8") -> li
         if is_first and len(fragments) < MAX_FRAGMENTS and _endorses(rel):
             anchor = fragments[target, fragment] = anchor_of(element, kind)
         if earlier is None:
-            found[key] = Link(target, anchor_of(element, kind) if anchor is None else anchor, rel, kind)
+            found[key] = link = Link(target, anchor_of(element, kind) if anchor is None else anchor, rel, kind)
+            if kind == "a" and not rel and (anchor if has_fragment else link.anchor):
+                settled.add(as_given)
             if len(found) == MAX_LINKS:
                 break
         elif not earlier.anchor or earlier.rel != rel:
@@ -277,7 +281,10 @@ class _Anchors:
     def anchor(self, element: Element, kind: str) -> str:
         if kind != "a":
             return _label(element)
-        text = element.text if self._left > 0 else "".join(itertools.islice(element.strings, _MAX_PIECES))
+        if self._left > 0:
+            text = element.text
+        else:
+            text = "".join(piece[:_MAX_READ] for piece in itertools.islice(element.strings, _MAX_PIECES))
         self._left -= len(text)
         if text := collapse(text[:_MAX_READ])[:MAX_ANCHOR]:
             return text

@@ -37,6 +37,8 @@ _BEGINS = re.compile(f"{_BEGIN}([0-9]+){_BEGIN}")
 _SPACES = tuple(space for space in map(chr, range(0x3001)) if space.isspace() and space not in " \t\n\f\r")
 """White space that the layout leaves as it is."""
 
+_ASCII_SPACES = tuple(filter(str.isascii, _SPACES))
+
 _LAYOUT = PlainText(layout="strict")
 
 
@@ -174,7 +176,7 @@ def _lines(text: str, begins: Sequence[tuple[int, str]]) -> Lines:
 
 def _with_spaces(text: str) -> str:
     """A text as the layout has it, in which all white space but line ends is one space."""
-    if not (spaces := [space for space in _SPACES if space in text]):
+    if not (spaces := [space for space in (_ASCII_SPACES if text.isascii() else _SPACES) if space in text]):
         return text
     for space in spaces:
         text = text.replace(space, " ")
