@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.batches.batch_schemas import CANDIDATES, FACTS
-from beamtrawl.transforms.frontier.link_targets import discovered_tables
-from beamtrawl.transforms.frontier.new_urls import separate
+from beamtrawl.transforms.frontier.link_targets import discovered_tables, separate
 from beamtrawl.transforms.frontier.url_states import advance
 from beamtrawl.transforms.settings import Limits
 from beamtrawl.transforms.tables.schemas import FRONTIER, URLS

@@ -30,8 +30,7 @@ from ..traps.allow_list import compile_allow_list
 from ..traps.holds import Holds, QueueName, count_held, count_waiting, hold
 from .due_pages import write_due_pages
 from .files import write_frontier
-from .link_targets import CLAIMED, discovered_tables, is_own_redirect
-from .new_urls import separate
+from .link_targets import CLAIMED, discovered_tables, is_own_redirect, separate
 from .revisit_plan import Bucket, Plan, add_observed, page_rows, plan_visits, read_observed
 from .url_states import advance
 

@@ -1,15 +1,18 @@
 """What a link changes for its target: it is new, it is found again, or its earlier visit gets another chance."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ..tables.schemas import FRONTIER, URLS, Row
+from ..tables.schemas import FRONTIER, KEY, URLS, Row
 from ..tables.sitemap_terms import RSL, rank, unite
 from ..tables.table_files import conform
 from ..traps.discovery import from_elsewhere
 from ..traps.template_rows import State
-from ..urls.canonical import neatness
+from ..urls.canonical import neatness, url_key
 from ..urls.filters import MAX_REDIRECTS
 
 FAILED_STATES = ("failed", "gone", "denied")
@@ -32,19 +35,43 @@ _NEW_URL: Row = {"state": "due", "fetches": 0, "failures": 0, "changes": 0}
 _NEW_WAITS: Row = {"reason": "new", "failures": 0}
 
 
+def separate(
+    candidates: pa.Table, earlier: Sequence[pa.Table], judged_hosts: Collection[str]
+) -> tuple[pa.Table, pa.Table]:
+    """(the CANDIDATES that are new URLs and meet nothing else in the round, all others).
+
+    Where a crawl grows, these are most of the URLs of a round: nothing about them is to be decided, so their rows are
+    made in columns, and `url_states.advance` takes only the others. Such a URL is found once, has no row in the
+    `earlier` tables, stands in for none of their URLs, and is on none of the `judged_hosts`, whose URLs may be joined
+    or held.
+    """
+    keys = pa.chunked_array(chain(*(table["url_key"].chunks for table in earlier)), KEY)
+    is_known = pc.or_(pc.is_in(candidates["url_key"], keys), pc.is_in(candidates["url_key"], _stand_ins(earlier)))
+    is_judged = pc.is_in(candidates["host"], pa.array(judged_hosts, pa.string()))
+    number = candidates["url_key"].combine_chunks().dictionary_encode().indices.to_numpy()
+    is_new = pc.and_(pc.invert(pc.or_(is_known, is_judged)), pa.array(np.bincount(number)[number] == 1))
+    return candidates.filter(is_new), candidates.filter(pc.invert(is_new))
+
+
+def _stand_ins(earlier: Iterable[pa.Table]) -> pa.Array:
+    """The keys of the URLs that stand in for others."""
+    some = (pc.list_flatten(table["stand_ins"]).to_pylist() for table in earlier if "stand_ins" in table.column_names)
+    return pa.array({url_key(url) for url in chain(*some)}, KEY)
+
+
 def discovered(candidate: Row, round_: int) -> tuple[Row, Row]:
     """(row of urls, row of the frontier) of a newly discovered URL."""
     url = {name: candidate[source] for name, source in _URL.items()}
     waits = {name: candidate[source] for name, source in _WAITS.items()}
-    found = {"discovered_round": round_}
-    return url | _NEW_URL | found, waits | _NEW_WAITS | found
+    first = {"discovered_round": round_}
+    return url | _NEW_URL | first, waits | _NEW_WAITS | first
 
 
 def discovered_tables(candidates: pa.Table, round_: int) -> tuple[pa.Table, pa.Table]:
     """`discovered` of a table of CANDIDATES: (URLS, FRONTIER)."""
-    found = {"discovered_round": round_}
-    urls = _renamed(candidates, _URL, _NEW_URL | found | {"round": round_}, URLS)
-    return urls, _renamed(candidates, _WAITS, _NEW_WAITS | found, FRONTIER)
+    first = {"discovered_round": round_}
+    urls = _renamed(candidates, _URL, _NEW_URL | first | {"round": round_}, URLS)
+    return urls, _renamed(candidates, _WAITS, _NEW_WAITS | first, FRONTIER)
 
 
 def _renamed(table: pa.Table, names: Mapping[str, str], values: Row, schema: pa.Schema) -> pa.Table:

@@ -20,7 +20,7 @@ class _Zipped:
     def __init__(
         self, seconds: float = guarded.SECONDS, patience: float = guarded.PATIENCE, wait: float = guarded.WAIT
     ) -> None:
-        self._guarded = guarded.GuardedParser(f"{__package__}.office_process", "office", seconds, patience, wait)
+        self._guarded = guarded.GuardedParser(f"{__package__}.office_files.read", "office", seconds, patience, wait)
 
     def parse(self, source: Source) -> Page | None:
         found = self._guarded.read(source.body, MAX_BYTES)

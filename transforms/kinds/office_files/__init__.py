@@ -1,1 +1,1 @@
-"""Office files and books: ZIP archives of XML. Runs in a guarded process (`transforms/kinds/office_process.py`)."""
+"""Office files and books: ZIP archives of XML. Runs in a guarded process (`read.py`)."""

@@ -1,8 +1,9 @@
-"""Reads an office file or a book, whatever it is declared as."""
+"""Program that reads office files and books, whatever they are declared as; `office.py` starts it."""
 
 import time
 from typing import Any
 
+from ..guarded_process import serve
 from . import epub, markup, opendocument, package, presentation, spreadsheet, wordprocessing
 from .archive import Archive
 from .content import Content, Enough, Unreadable
@@ -41,3 +42,7 @@ def _root(archive: Archive, main: str) -> str:
         for _, element in markup.elements(stream, tuple(_READERS)):
             return markup.local(element)
     raise Unreadable("an office file of an unknown kind")
+
+
+if __name__ == "__main__":
+    serve(read_file)
