@@ -45,10 +45,12 @@ def main() -> None:
         return
     from ...pipeline import fetch, update  # noqa: F401
     from ...transforms.parsing.language.detect import keep_copy_in, load_model
+    from ...transforms.urls import domain
     from .inspection import inspected_once
 
     keep_copy_in(cache_folder())
     load_model()
+    domain("localhost")  # reads the list of public suffixes, which each worker would read else
     logging.disable(logging.NOTSET)
     logging.getLogger("apache_beam").setLevel(logging.ERROR)
     for name in BEAM_REPEATS:  # the driver shows exceptions
