@@ -83,20 +83,8 @@ def render(found: Status) -> str:
 def running_line(running: RunningStep) -> str:
     """What another process does in the crawl."""
     since = f" since {_time(running.since)}" if running.since else ""
-    owner = f"running: {_process(running)}{since}"
-    if running.step is None or running.step_since is None:
-        return f"{owner}, between two steps, or waiting for URLs to be due"
-    began = f"{owner}; {running.step} since {_time(running.step_since)}"
-    if running.step == "import":
-        return f"{began}: {running.stage}, {running.done} done, {running.rate:.1f}/s"
-    if running.step == "update":
-        done = f"{running.done} of {counted(running.total, 'visit')} parsed"
-        return f"{began}: {done}{f', {running.stage}' if running.stage else ''}"
-    hosts = (
-        f"hosts {running.hosts_active} active, {running.hosts_waiting} waiting, {running.hosts_backing_off} backing off"
-    )
-    done = f"{running.done} of {counted(running.total, 'URL')}, {counted(running.requests, 'request')}"
-    return f"{began}: {done}, {running.rate:.1f}/s, {hosts}"
+    does = f"; {running.message}" if running.message else ", between two steps, or waiting for URLs to be due"
+    return f"running: {_process(running)}{since}{does}"
 
 
 def _process(running: RunningStep) -> str:
