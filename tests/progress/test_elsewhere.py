@@ -130,11 +130,7 @@ def test_status_beside_an_update_step_of_another_machine(tmp_path: Path) -> None
     report(crawl, "update", "a", time.time() - 10, stage=1, stages=9, name="parsing pages", rows=4)
     found = summarize(crawl, NOW).running
     assert found and (found.is_here, found.step, found.done, found.total) == (False, "update", 4, 9)
-    assert (
-        render(found=summarize(crawl, NOW))
-        .splitlines()[2]
-        .startswith("to go on: wait, or stop process 7 on box2.test;")
-    )
+    assert render(summarize(crawl, NOW)).splitlines()[2].startswith("to go on: wait, or stop process 7 on box2.test;")
     crawl.write_text("lock.json", json.dumps(owner | {"beat": time.time() - 3600}))
     assert summarize(crawl, NOW).running is None
 
