@@ -94,20 +94,20 @@ def import_archives(
     follows = _was_followed(crawl.manifests()) if job.follows is None else job.follows
     name = _name_of(job, settings_digest(settings), SCAN.names, tuple(read_blocks(crawl)), follows)
     scans = [f"attempts/import-{name}-scan-{number:06d}.parquet" for number in range(len(job.sources))]
-    own = _Import(crawl, settings, engine, observer, stop, job, follows, name, scans)
-    found = Imported(len(job.sources), follows=follows, troubles=list(job.troubles))
-    _scan(own)
+    run = _Import(crawl, settings, engine, observer, stop, job, follows, name, scans)
+    result = Imported(len(job.sources), follows=follows, troubles=list(job.troubles))
+    _scan(run)
     if not stop.is_set():
-        _add_scans(own, found)
+        _add_scans(run, result)
         rights = Rights(robots_texts(crawl, crawl.manifests(), scans), Identity.of(settings.robot).token)
         for part in parts_of(crawl.root, scans, job.part):
             if stop.is_set():
                 break
-            _import_part(own, part, rights, found)
-    found.is_stopped = stop.is_set()
-    if not found.is_stopped:
+            _import_part(run, part, rights, result)
+    result.is_stopped = stop.is_set()
+    if not result.is_stopped:
         remove(crawl, crawl.paths("attempts", f"import-{name}-*"))
-    return found
+    return result
 
 
 def _begin(crawl: CrawlDir, settings: Settings) -> None:
@@ -142,73 +142,73 @@ def _name_of(job: Job, *more: object) -> str:
     return hashlib.blake2b(values.encode(), digest_size=6).hexdigest()
 
 
-def _scan(own: _Import) -> None:
+def _scan(run: _Import) -> None:
     missing = [
         (source, path)
-        for source, path in zip(own.job.sources, own.scans, strict=True)
-        if read_scanned(own.crawl.root, path) is None
+        for source, path in zip(run.job.sources, run.scans, strict=True)
+        if read_scanned(run.crawl.root, path) is None
     ]
     if not missing:
         return
-    own.observer.busy(f"scanning {len(missing)} files for captures")
-    stop_file = own.crawl.path(f"attempts/import-{own.name}-{datetime.now(UTC):%H%M%S%f}.stop")
-    own.stop.watch(stop_file)
-    scope = _scope(own)
-    robot, head_bytes = Identity.of(own.settings.robot).token, own.settings.fetch.max_header_bytes
-    progress = own.crawl.path(f"attempts/import-{own.name}-scan-progress")
+    run.observer.busy(f"scanning {len(missing)} files for captures")
+    stop_file = run.crawl.path(f"attempts/import-{run.name}-{datetime.now(UTC):%H%M%S%f}.stop")
+    run.stop.watch(stop_file)
+    scope = _scope(run)
+    robot, head_bytes = Identity.of(run.settings.robot).token, run.settings.fetch.max_header_bytes
+    progress = run.crawl.path(f"attempts/import-{run.name}-scan-progress")
     step = scan_files.ScanStep(scope, missing, head_bytes, robot, progress, stop_file, datetime.now(UTC))
     work = work_of("scan", bytes=sum(source.bytes for source, _ in missing))
-    own.engine.run(partial(scan_files.build, step=step), work.seconds)
+    run.engine.run(partial(scan_files.build, step=step), work.seconds)
 
 
-def _scope(own: _Import) -> CrawlScope:
+def _scope(run: _Import) -> CrawlScope:
     """The scope of the captures: without seeds, a crawl has all hosts of its archives."""
-    seeds = paths_of(own.crawl.manifests(), "seeds")  # of any step: compaction, too, writes them anew
-    scope = own.settings.scope if seeds else dataclasses.replace(own.settings.scope, mode="any")
-    return CrawlScope.of(own.crawl.root, scope, own.settings.documents, seeds)
+    seeds = paths_of(run.crawl.manifests(), "seeds")  # of any step: compaction, too, writes them anew
+    scope = run.settings.scope if seeds else dataclasses.replace(run.settings.scope, mode="any")
+    return CrawlScope.of(run.crawl.root, scope, run.settings.documents, seeds)
 
 
-def _add_scans(own: _Import, found: Imported) -> None:
-    for source, path in zip(own.job.sources, own.scans, strict=True):
-        scanned = read_scanned(own.crawl.root, path)
+def _add_scans(run: _Import, result: Imported) -> None:
+    for source, path in zip(run.job.sources, run.scans, strict=True):
+        scanned = read_scanned(run.crawl.root, path)
         if scanned is None:
             raise CrawlDirError(f"{source.name} was not scanned; run the command again")
-        found.records += scanned.counts.get(RECORDS, 0)
-        found.skipped.update({reason: count for reason, count in scanned.counts.items() if reason != RECORDS})
-        found.troubles += scanned.troubles
+        result.records += scanned.counts.get(RECORDS, 0)
+        result.skipped.update({reason: count for reason, count in scanned.counts.items() if reason != RECORDS})
+        result.troubles += scanned.troubles
 
 
-def _import_part(own: _Import, part: Sequence[Slice], rights: Rights, found: Imported) -> None:
-    crawl, manifests = own.crawl, own.crawl.manifests()
+def _import_part(run: _Import, part: Sequence[Slice], rights: Rights, result: Imported) -> None:
+    crawl, manifests = run.crawl, run.crawl.manifests()
     step = next_step(manifests)
     with tempfile.TemporaryDirectory() as folder, contextlib.closing(Choice(folder)) as choice:
-        own.observer.busy("choosing captures that the crawl does not have")
-        chosen = choose_captures(crawl, manifests, choice, own.scans, part, own.job.part is None)
+        run.observer.busy("choosing captures that the crawl does not have")
+        chosen = choose_captures(crawl, manifests, choice, run.scans, part, run.job.part is None)
         for reason in ("known", "older", "revisit", "revisit_differs"):
-            found.skipped[reason] += getattr(chosen, reason)
+            result.skipped[reason] += getattr(chosen, reason)
         if not chosen.visits + chosen.robots:
             return
-        _begin(crawl, own.settings)
-        prefix = f"{step.round:06d}-import-{own.name}"
+        _begin(crawl, run.settings)
+        prefix = f"{step.round:06d}-import-{run.name}"
         attempt = Attempt.after_earlier(crawl, step, prefix)
         attempt.stop_earlier()
         leftovers = find_leftovers(crawl, prefix)
-        files: list[File] = [(source, source.bytes) for source in own.job.sources]
+        files: list[File] = [(source, source.bytes) for source in run.job.sources]
         files += [(file.path, file.bytes) for file in files_of(manifests, "visits")]
         groups = write_plans(crawl, attempt.name, choice, rights, files, keys_read(crawl, leftovers))
-        _read(own, attempt, groups, chosen)
-        if own.stop.is_set():
+        _read(run, attempt, groups, chosen)
+        if run.stop.is_set():
             return
-        written = [*leftovers.files, *attempt.pieces(), *_seeds(own, step, manifests), *_promises(crawl, step)]
-    counters = {IMPORTED: chosen.visits} | ({} if own.follows else {LINKS_ONLY: 1})
-    digest, values = settings_digest(own.settings), changed_values(own.settings)
+        written = [*leftovers.files, *attempt.pieces(), *_seeds(run, step, manifests), *_promises(crawl, step)]
+    counters = {IMPORTED: chosen.visits} | ({} if run.follows else {LINKS_ONLY: 1})
+    digest, values = settings_digest(run.settings), changed_values(run.settings)
     manifest = attempt.commit(files=written, counters=counters, settings_digest=digest, settings=values)
-    own.observer.step_committed(manifest)
-    found.visits += chosen.visits
-    found.robots += chosen.robots
-    found.rounds += 1
-    _finish_update(crawl, own.settings, own.engine, own.observer)
-    compact_all(crawl, own.settings.storage, own.engine, own.observer, Damage(crawl, own.observer.warn))
+    run.observer.step_committed(manifest)
+    result.visits += chosen.visits
+    result.robots += chosen.robots
+    result.rounds += 1
+    _finish_update(crawl, run.settings, run.engine, run.observer)
+    compact_all(crawl, run.settings.storage, run.engine, run.observer, Damage(crawl, run.observer.warn))
 
 
 def _promises(crawl: CrawlDir, step: Step) -> list[TableFile]:
@@ -218,32 +218,32 @@ def _promises(crawl: CrawlDir, step: Step) -> list[TableFile]:
     return write_promises(crawl.root, step.round, find_promises(crawl, attempts_prefix(step)))
 
 
-def _read(own: _Import, attempt: Attempt, groups: list[list[tuple[Source | str, str]]], chosen: Chosen) -> None:
-    fetch = own.settings.fetch
+def _read(run: _Import, attempt: Attempt, groups: list[list[tuple[Source | str, str]]], chosen: Chosen) -> None:
+    fetch = run.settings.fetch
     step = read_files.ReadStep(
-        root=own.crawl.root,
+        root=run.crawl.root,
         round=attempt.step.round,
         attempt=attempt.name,
         groups=groups,
         body_bytes=fetch.max_body_bytes,
         head_bytes=fetch.max_header_bytes,
-        robot=Identity.of(own.settings.robot).token,
-        piece_seconds=own.settings.limits.piece_time,
+        robot=Identity.of(run.settings.robot).token,
+        piece_seconds=run.settings.limits.piece_time,
         progress=attempt.progress,
         stop_file=attempt.stop_file,
     )
-    own.observer.step_started(Step("import", attempt.step.round), attempt.progress, chosen.visits)
-    own.stop.watch(attempt.stop_file)
+    run.observer.step_started(Step("import", attempt.step.round), attempt.progress, chosen.visits)
+    run.stop.watch(attempt.stop_file)
     read = (source for group in groups for source, _ in group if isinstance(source, Source))
     work = work_of("read", bytes=sum(source.bytes for source in read))
-    own.engine.run(partial(read_files.build, step=step), work.seconds)
+    run.engine.run(partial(read_files.build, step=step), work.seconds)
 
 
-def _seeds(own: _Import, step: Step, manifests: Sequence[Manifest]) -> list[TableFile]:
+def _seeds(run: _Import, step: Step, manifests: Sequence[Manifest]) -> list[TableFile]:
     """A seed for each host of all parts, if links are to be followed and there is none yet: the scope of the crawl."""
-    if not own.follows or files_of(manifests, "seeds"):
+    if not run.follows or files_of(manifests, "seeds"):
         return []
-    writer = TableWriter(own.crawl.root, "seeds", step.round)
-    captures = (table for path in own.scans for table in captures_of(own.crawl.root, path))
+    writer = TableWriter(run.crawl.root, "seeds", step.round)
+    captures = (table for path in run.scans for table in captures_of(run.crawl.root, path))
     writer.write_rows([{"url_key": url_key(url), "url": url, "host": host} for host, url in first_pages(captures)])
     return [file] if (file := writer.close()) else []

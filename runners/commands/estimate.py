@@ -53,14 +53,14 @@ def run(arguments: argparse.Namespace) -> None:
         rates = with_page_bytes(rates, arguments.page_bytes)
     prices = Prices(arguments.price_gb_in, arguments.price_gb_month, arguments.price_worker_hour)
     begun = _begun(arguments, rates, prices)
-    found = begun.found if begun else estimate(_plan(arguments), rates, prices)
-    actual = compare(found, CrawlDir(arguments.against)) if arguments.against else {}
+    estimated = begun.estimate if begun else estimate(_plan(arguments), rates, prices)
+    actual = compare(estimated, CrawlDir(arguments.against)) if arguments.against else {}
     if arguments.json:
         more: dict[str, object] = {"basis": begun.basis} if begun else {}
         more |= {"intervals": begun.intervals} if begun and begun.intervals else {}
-        print(json.dumps(dataclasses.asdict(found) | more | ({"actual": actual} if actual else {}), indent=1))
+        print(json.dumps(dataclasses.asdict(estimated) | more | ({"actual": actual} if actual else {}), indent=1))
     else:
-        lines = _lines(found, rates, begun is not None and begun.basis == "floor")
+        lines = _lines(estimated, rates, begun is not None and begun.basis == "floor")
         print("\n".join([*lines, *(_begun_lines(begun) if begun else ()), *_compared(actual)]))
 
 
@@ -140,21 +140,22 @@ def _check(arguments: argparse.Namespace) -> None:
         raise Usage(f"--largest-host {arguments.largest_host}: must be at least --pages, the mean")
 
 
-def _lines(found: Estimate, rates: Rates, is_floor: bool) -> list[str]:
+def _lines(estimated: Estimate, rates: Rates, is_floor: bool) -> list[str]:
     floor = "at least " if is_floor else ""
     lines = [
         f"rates: those of {rates.source}",
-        f"pages: {floor}{found.pages:,}; requests with robots.txt: {floor}{found.requests:,}",
-        f"bytes in (decoded bodies): {size(found.bytes_in)}",
-        f"bytes on disk: {size(found.disk_total)} ({_tables(found.disk)})",
-        f"time: {_time(found.time)} (fetching {_time(found.fetch)}, updates {_time(found.update)}),"
-        f" {found.pages_per_second:.1f} pages a second",
+        f"pages: {floor}{estimated.pages:,}; requests with robots.txt: {floor}{estimated.requests:,}",
+        f"bytes in (decoded bodies): {size(estimated.bytes_in)}",
+        f"bytes on disk: {size(estimated.disk_total)} ({_tables(estimated.disk)})",
+        f"time: {_time(estimated.time)} (fetching {_time(estimated.fetch)}, updates {_time(estimated.update)}),"
+        f" {estimated.pages_per_second:.1f} pages a second",
         "fetching would take, bounded by one thing alone: "
-        + ", ".join(f"{name} {_time(seconds)}" for name, seconds in found.bounds.items()),
-        f"bound by: {found.bound}",
-        "memory on one machine, at most: " + ", ".join(f"{step} {size(count)}" for step, count in found.memory.items()),
+        + ", ".join(f"{name} {_time(seconds)}" for name, seconds in estimated.bounds.items()),
+        f"bound by: {estimated.bound}",
+        "memory on one machine, at most: "
+        + ", ".join(f"{step} {size(count)}" for step, count in estimated.memory.items()),
     ]
-    return lines + ([f"money: {found.money:,.2f}"] if found.money else [])
+    return lines + ([f"money: {estimated.money:,.2f}"] if estimated.money else [])
 
 
 def _tables(disk: Mapping[str, float]) -> str:

@@ -35,156 +35,144 @@ def run(arguments: argparse.Namespace) -> int:
     crawl = CrawlDir(arguments.dir)
     crawl.require_manifests()
     settings = stored_settings(crawl)
-    found = summarize(crawl, datetime.now(UTC), settings, crawl.space())
+    status = summarize(crawl, datetime.now(UTC), settings, crawl.space())
     if arguments.metrics:
         require_file(arguments.metrics)
         from ..state.metrics_file import write_metrics  # noqa: PLC0415
 
         try:
-            write_metrics(arguments.metrics, found)
+            write_metrics(arguments.metrics, status)
         except OSError as error:
             raise Failure(f"cannot write {arguments.metrics}: {error.strerror}") from error
     if arguments.check and not arguments.json:
-        print("\n".join(f"alarm: {alarm}" for alarm in found.alarms) or "no alarms")
-        return ALARMED if found.alarms else 0
-    print(json.dumps(found.to_dict(), indent=2, ensure_ascii=False) if arguments.json else render(found))
-    return ALARMED if arguments.check and found.alarms else 0
+        print("\n".join(f"alarm: {alarm}" for alarm in status.alarms) or "no alarms")
+        return ALARMED if status.alarms else 0
+    print(json.dumps(status.to_dict(), indent=2, ensure_ascii=False) if arguments.json else render(status))
+    return ALARMED if arguments.check and status.alarms else 0
 
 
-def render(found: Status) -> str:
+def render(status: Status) -> str:
     """The state of a crawl in lines for people."""
-    running = found.running
-    when, step = ("now", running.step) if running and running.step else ("next", found.next_step.step)
+    running = status.running
+    when, step = ("now", running.step) if running and running.step else ("next", status.next_step.step)
     lines = [
-        f"{found.directory}: {counted(found.rounds, 'round')}; {when}: {step} of round {found.next_step.round}",
-        f"{counted(found.tables.get('documents', 0), 'document')},"
-        f" {counted(sum(found.frontier.values()), 'URL')} in the frontier, {counted(len(found.alarms), 'alarm')}",
-        f"to go on: {_go_on(found)}",
+        f"{status.directory}: {counted(status.rounds, 'round')}; {when}: {step} of round {status.next_step.round}",
+        f"{counted(status.tables.get('documents', 0), 'document')},"
+        f" {counted(sum(status.frontier.values()), 'URL')} in the frontier, {counted(len(status.alarms), 'alarm')}",
+        f"to go on: {_go_on(status)}",
         *([running_line(running)] if running else []),
-        *_times(found),
-        _line("tables", found.tables),
-        _line("outcomes", found.outcomes),
-        _line("frontier", found.frontier),
-        *_due(found),
-        _line("rejected links", found.rejections),
-        *([_line("alerts of observers", found.alerts)] if found.alerts else []),
-        f"hosts: {found.hosts}; index segments: {found.index_segments}",
-        *([_line("hosts not to be asked now, by reason", found.held)] if found.held else []),
-        *_waits(found),
-        *([_blocks(found)] if found.blocks else []),
-        *([_excluded(found)] if found.excluded else []),
-        *([_line("documents that searches do not find", found.unindexed)] if found.unindexed else []),
-        *(alias_line(row, found.directory) for row in found.aliases[:_RULES_NAMED]),
-        *([f"{more} more alias rules in use"] if (more := len(found.aliases) - _RULES_NAMED) > 0 else []),
+        *_times(status),
+        _line("tables", status.tables),
+        _line("outcomes", status.outcomes),
+        _line("frontier", status.frontier),
+        *_due(status),
+        _line("rejected links", status.rejections),
+        *([_line("alerts of observers", status.alerts)] if status.alerts else []),
+        f"hosts: {status.hosts}; index segments: {status.index_segments}",
+        *([_line("hosts not to be asked now, by reason", status.held)] if status.held else []),
+        *_waits(status),
+        *([_blocks(status)] if status.blocks else []),
+        *([_excluded(status)] if status.excluded else []),
+        *([_line("documents that searches do not find", status.unindexed)] if status.unindexed else []),
+        *(alias_line(row, status.directory) for row in status.aliases[:_RULES_NAMED]),
+        *([f"{more} more alias rules in use"] if (more := len(status.aliases) - _RULES_NAMED) > 0 else []),
     ]
-    return "\n".join([*lines, *(f"alarm: {alarm}" for alarm in found.alarms)])
+    return "\n".join([*lines, *(f"alarm: {alarm}" for alarm in status.alarms)])
 
 
 def running_line(running: RunningStep) -> str:
     """What another process does in the crawl."""
     since = f" since {_time(running.since)}" if running.since else ""
-    owner = f"running: {_process(running)}{since}"
-    if running.step is None or running.step_since is None:
-        return f"{owner}, between two steps, or waiting for URLs to be due"
-    began = f"{owner}; {running.step} since {_time(running.step_since)}"
-    if running.step == "import":
-        return f"{began}: {running.stage}, {running.done} done, {running.rate:.1f}/s"
-    if running.step == "update":
-        done = f"{running.done} of {counted(running.total, 'visit')} parsed"
-        return f"{began}: {done}{f', {running.stage}' if running.stage else ''}"
-    hosts = (
-        f"hosts {running.hosts_active} active, {running.hosts_waiting} waiting, {running.hosts_backing_off} backing off"
-    )
-    done = f"{running.done} of {counted(running.total, 'URL')}, {counted(running.requests, 'request')}"
-    return f"{began}: {done}, {running.rate:.1f}/s, {hosts}"
+    does = f"; {running.message}" if running.message else ", between two steps, or waiting for URLs to be due"
+    return f"running: {_process(running)}{since}{does}"
 
 
 def _process(running: RunningStep) -> str:
     return f"process {running.pid}" + ("" if running.is_here else f" on {running.machine}")
 
 
-def _times(found: Status) -> Iterator[str]:
+def _times(status: Status) -> Iterator[str]:
     """When the crawl ran, how fast, how much it stores, and the limits of pages that are set."""
-    if found.last_step_at:
-        first, last = _time(found.first_step_at), _time(found.last_step_at)
-        yield f"first step {first}, last {last}; {size(found.bytes)} in tables"
-    if found.fetch_seconds:
-        requests, visits = _requests(found), sum(found.outcomes.values()) - found.imported
-        rate = f"{requests / found.fetch_seconds:.1f}/s"
+    if status.last_step_at:
+        first, last = _time(status.first_step_at), _time(status.last_step_at)
+        yield f"first step {first}, last {last}; {size(status.bytes)} in tables"
+    if status.fetch_seconds:
+        requests, visits = _requests(status), sum(status.outcomes.values()) - status.imported
+        rate = f"{requests / status.fetch_seconds:.1f}/s"
         without = f"; {counted(visits - requests, 'visit')} without a request" if visits > requests else ""
-        yield f"fetching: {counted(requests, 'request')} in {duration(found.fetch_seconds)}, {rate}{without}"
-    if found.imported:
-        yield f"imported: {counted(found.imported, 'visit')}"
-    if found.limits:
-        yield _line("limits of pages", found.limits)
+        yield f"fetching: {counted(requests, 'request')} in {duration(status.fetch_seconds)}, {rate}{without}"
+    if status.imported:
+        yield f"imported: {counted(status.imported, 'visit')}"
+    if status.limits:
+        yield _line("limits of pages", status.limits)
 
 
-def _requests(found: Status) -> int:
+def _requests(status: Status) -> int:
     """The requests of the crawl itself: an import sends none, and each of its visits has an answer."""
-    return count_requests(found.outcomes) - found.imported
+    return count_requests(status.outcomes) - status.imported
 
 
-def _due(found: Status) -> Iterator[str]:
+def _due(status: Status) -> Iterator[str]:
     """How many of the waiting URLs may be requested, when the next one may, and the planned revisits."""
-    if found.frontier:
-        until = f", the first at {_time(found.next_due_at)}" if found.next_due_at else ""
-        yield f"of the frontier: {found.due} due now, {found.later} later{until}"
-    if found.revisits_since is not None:
-        yield f"revisits: {counted(found.revisits_due, 'page')} due since {_time(found.revisits_since)}"
-    if found.next_revisit_at is not None:
-        yield f"next revisit by age: {_time(found.next_revisit_at)}"
-    if found.next_planned_at:
-        yield f"planned revisits: {found.planned}, the first at {_time(found.next_planned_at)}"
+    if status.frontier:
+        until = f", the first at {_time(status.next_due_at)}" if status.next_due_at else ""
+        yield f"of the frontier: {status.due} due now, {status.later} later{until}"
+    if status.revisits_since is not None:
+        yield f"revisits: {counted(status.revisits_due, 'page')} due since {_time(status.revisits_since)}"
+    if status.next_revisit_at is not None:
+        yield f"next revisit by age: {_time(status.next_revisit_at)}"
+    if status.next_planned_at:
+        yield f"planned revisits: {status.planned}, the first at {_time(status.next_planned_at)}"
 
 
 def _time(moment: float) -> str:
     return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _go_on(found: Status) -> str:
+def _go_on(status: Status) -> str:
     """What to do next, in one line."""
-    directory = shlex.quote(found.directory)
-    if found.running:
-        return f"wait, or stop {_process(found.running)}; another crawl is refused until it ends"
+    directory = shlex.quote(status.directory)
+    if status.running:
+        return f"wait, or stop {_process(status.running)}; another crawl is refused until it ends"
     crawl = f"beamtrawl crawl {directory}"
-    most, visits = found.limits.get("max_pages"), _requests(found)
-    if found.next_step.step == "update":
+    most, visits = status.limits.get("max_pages"), _requests(status)
+    if status.next_step.step == "update":
         return crawl
-    if found.due + found.later and most and visits >= most:
+    if status.due + status.later and most and visits >= most:
         return f"{crawl} --max-pages N, with more than the {visits} pages that are visited"
-    if found.due:
+    if status.due:
         return crawl
-    if found.revisits_due:
-        return f"{crawl}, which visits {counted(found.revisits_due, 'page')} again"
-    if next_at := min(filter(None, (found.next_due_at, found.next_planned_at, found.next_revisit_at)), default=None):
+    if status.revisits_due:
+        return f"{crawl}, which visits {counted(status.revisits_due, 'page')} again"
+    if next_at := min(filter(None, (status.next_due_at, status.next_planned_at, status.next_revisit_at)), default=None):
         return f"{crawl}, from {_time(next_at)} on; nothing is due before"
-    if found.excluded:
-        left = "what is left" if found.blocked else "all"
+    if status.excluded:
+        left = "what is left" if status.blocked else "all"
         return f"{crawl}, after a change of crawl.toml, because its settings exclude {left} of the frontier"
-    if found.blocked:
+    if status.blocked:
         return f"beamtrawl unblock {directory} HOST, because all of the frontier is blocked"
     return f"beamtrawl seeds add {directory} URL, because the frontier is empty"
 
 
-def _waits(found: Status) -> Iterator[str]:
+def _waits(status: Status) -> Iterator[str]:
     """The hosts that wait, with the way to list the others."""
-    yield from map(wait_line, found.waits)
-    if more := found.waiting_hosts - len(found.waits):
+    yield from map(wait_line, status.waits)
+    if more := status.waiting_hosts - len(status.waits):
         query = "SELECT host, not_before, held_by, failures_in_row FROM hosts WHERE not_before > now() ORDER BY 2"
-        words = " ".join(map(shlex.quote, ("beamtrawl", "sql", found.directory, query)))
+        words = " ".join(map(shlex.quote, ("beamtrawl", "sql", status.directory, query)))
         yield f"and {counted(more, 'more host')}; to list them: {words}"
 
 
-def _blocks(found: Status) -> str:
-    names = ", ".join(block.pattern for block in found.blocks[:_RULES_NAMED])
-    more = f" and {left} more" if (left := len(found.blocks) - _RULES_NAMED) > 0 else ""
-    return f"blocked: {names}{more}; {found.blocked} URLs of the frontier wait for that"
+def _blocks(status: Status) -> str:
+    names = ", ".join(block.pattern for block in status.blocks[:_RULES_NAMED])
+    more = f" and {left} more" if (left := len(status.blocks) - _RULES_NAMED) > 0 else ""
+    return f"blocked: {names}{more}; {status.blocked} URLs of the frontier wait for that"
 
 
-def _excluded(found: Status) -> str:
+def _excluded(status: Status) -> str:
     return (
-        f"excluded: {found.excluded} URLs of the frontier wait, because crawl.toml was changed and excludes them now;"
-        f" beamtrawl explain {shlex.quote(found.directory)} URL names the rule"
+        f"excluded: {status.excluded} URLs of the frontier wait, because crawl.toml was changed and excludes them now;"
+        f" beamtrawl explain {shlex.quote(status.directory)} URL names the rule"
     )
 
 

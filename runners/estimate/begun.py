@@ -32,7 +32,7 @@ class Known(NamedTuple):
 class Begun(NamedTuple):
     """The estimate of a whole crawl."""
 
-    found: Estimate
+    estimate: Estimate
     intervals: dict[str, tuple[float, float]]  # 95 %, by field of the estimate; empty without a sample
     basis: str  # finished, sample, limit (what --pages allows) or floor
     note: str = ""  # one line on the basis
@@ -64,13 +64,15 @@ def estimate_begun(
         return Begun(estimate(plan, rates, prices), {}, "finished", note)
     urls = known.visited + known.waiting
     whole = estimate_whole(sample, plan, rates, prices, at_most) if sample else None
-    if at_most is not None and (at_most <= urls or (whole and math.isclose(whole.found.pages, at_most, rel_tol=0.001))):
-        found = whole.found if whole else _of(at_most, plan, rates, prices)
+    if at_most is not None and (
+        at_most <= urls or (whole and math.isclose(whole.estimate.pages, at_most, rel_tol=0.001))
+    ):
+        estimated = whole.estimate if whole else _of(at_most, plan, rates, prices)
         intervals = whole.intervals if whole else {}
         note = f"the number of pages is the most that --pages allows; {name} knows {urls:,} URLs so far"
-        return Begun(found, intervals, "limit", note)
+        return Begun(estimated, intervals, "limit", note)
     if whole:
-        return Begun(whole.found, whole.intervals, "sample")
+        return Begun(whole.estimate, whole.intervals, "sample")
     known_urls = f"{name} knows {urls:,} URLs, of which {known.visited:,} are visited; their pages may lead to more"
     way_out = f"for the whole: beamtrawl crawl {name} --sample 300, and then this command again"
     if sample:
@@ -98,7 +100,7 @@ _REPETITION = -0.05
 class Whole(NamedTuple):
     """The estimate of a whole crawl."""
 
-    found: Estimate
+    estimate: Estimate
     intervals: dict[str, tuple[float, float]]  # 95 %, by field of the estimate; what the sample leaves open
 
 
@@ -121,11 +123,11 @@ def estimate_whole(
         further = max(1.0, visits - sample.before) / len(sample.units)
         return estimate(own, _compressed(own_rates, plan.hosts, further**_REPETITION), prices)
 
-    found, halves = of(sampled), [of(extrapolate(half)) for half in half_samples(sample)]
+    estimated, halves = of(sampled), [of(extrapolate(half)) for half in half_samples(sample)]
     intervals = {
-        name: interval(getattr(found, name), [getattr(half, name) for half in halves], sample) for name in FIGURES
+        name: interval(getattr(estimated, name), [getattr(half, name) for half in halves], sample) for name in FIGURES
     }
-    return Whole(found, intervals)
+    return Whole(estimated, intervals)
 
 
 def _compressed(rates: Rates, hosts: int, ratio: float) -> Rates:
@@ -155,13 +157,13 @@ def sample_of(crawl: CrawlDir) -> Sample | None:
     if not sampled.num_rows:
         return None
     before = pc.sum(pc.less(visits["round"], last.round)).as_py()
-    found = _found(crawl, manifests, last.round)
+    targets = _new_targets(crawl, manifests, last.round)
     rows = zip(sampled["url_key"].to_pylist(), sampled["body_bytes"].to_pylist(), strict=True)
-    units = [Unit(size or 0, found.get(key, ())) for key, size in rows]
+    units = [Unit(size or 0, targets.get(key, ())) for key, size in rows]
     return Sample(before, max(last.counters[SAMPLED_OF], len(units)), units)
 
 
-def _found(crawl: CrawlDir, manifests: Sequence[Manifest], round_: int) -> dict[bytes, list[bytes]]:
+def _new_targets(crawl: CrawlDir, manifests: Sequence[Manifest], round_: int) -> dict[bytes, list[bytes]]:
     """Return the keys of the URLs that a round discovered, by the key of each page with a link to them."""
     urls = _read(crawl, manifests, "urls", ["url_key", "discovered_round", "state", "round"])
     urls = urls.filter(pc.equal(urls["discovered_round"], round_))
@@ -169,10 +171,10 @@ def _found(crawl: CrawlDir, manifests: Sequence[Manifest], round_: int) -> dict[
     new = urls.filter(pc.invert(pc.is_in(urls["url_key"], dropped)))["url_key"].combine_chunks()
     links = _read(crawl, manifests, "links", ["source_key", "target_key", "round"])
     links = links.filter(pc.and_(pc.equal(links["round"], round_), pc.is_in(links["target_key"], new)))
-    found = defaultdict(list)
+    targets = defaultdict(list)
     for source, target in zip(links["source_key"].to_pylist(), links["target_key"].to_pylist(), strict=True):
-        found[source].append(target)
-    return found
+        targets[source].append(target)
+    return targets
 
 
 def _read(crawl: CrawlDir, manifests: Sequence[Manifest], table: str, columns: list[str]) -> pa.Table:

@@ -18,6 +18,7 @@ from ...transforms.indexing.segment_files import read_file
 from ...transforms.outcomes import REQUESTED
 from ...transforms.rights.tdm_rules import TdmRules, read_tdm_rules
 from ...transforms.robots.stored_signals import StoredSignals, read_signals
+from ...transforms.settings import settings_digest
 from ...transforms.tables.schemas import TABLES, Row
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.template_rows import State
@@ -76,15 +77,15 @@ def read_known(sources: Sources, asked: Sequence[str]) -> Known:
     traps = sources.rows_of(_newest("traps", _TRAP, "host", "host, template, kind"), by_host)
     origins = {"origin": pa.array(sorted({urls.origin(url) for url in asked}), pa.string())}
     unknown = [url for url in asked if urls.url_key(url).hex() not in states]
-    url_filter = _url_filter(sources, asked)
+    url_filter, index_scope = _url_filter(sources, asked), IndexScope.of(sources.settings.index)
     links |= _with_reasons(sources, links, {_hex(url) for url in unknown if not url_filter.reject_url(url)})
     return Known(
         robot=sources.robot,
         filter=url_filter,
-        has_changed=has_changed(sources.settings_digest, sources.manifests),
+        has_changed=has_changed(settings_digest(sources.settings), sources.manifests),
         limit=_limit_reached(sources),
         blocks=read_blocks(sources.crawl),
-        aliases=known_rules(sources.crawl, sources.manifests) if sources.learns_aliases else KnownRules.of([]),
+        aliases=known_rules(sources.crawl, sources.manifests) if sources.settings.aliases.learn else KnownRules.of([]),
         states=states,
         origins=_origins(sources, states.values(), [links[key] for key in map(_hex, unknown) if key in links]),
         originals=_originals(sources, states.values(), documents.values()),
@@ -104,8 +105,8 @@ def read_known(sources: Sources, asked: Sequence[str]) -> Known:
         robots_then=_robots_then(sources, visits.values()),
         tdm_rules=read_tdm_rules(sources.crawl, sources.manifests),
         stated=read_signals(sources.crawl, sources.manifests),
-        index_scope=sources.index_scope,
-        index_scope_before=bool(scopes_of(sources.manifests) - {sources.index_scope}),
+        index_scope=index_scope,
+        index_scope_before=bool(scopes_of(sources.manifests) - {index_scope}),
     )
 
 
@@ -174,7 +175,7 @@ def _with_reasons(sources: Sources, links: Mapping[str, Row], accepted: Collecti
 def _limit_reached(sources: Sources) -> int:
     """limits.max_pages if the crawl has requested so many, else 0."""
     fetched = [manifest.counters for manifest in sources.manifests if manifest.step == "fetch"]
-    most = sources.max_pages
+    most = sources.settings.limits.max_pages
     return most if sum(counts.get(outcome, 0) for counts in fetched for outcome in REQUESTED) >= most else 0
 
 

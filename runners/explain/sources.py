@@ -9,10 +9,9 @@ import pyarrow as pa
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
 from ...transforms.http.request_headers import Identity
 from ...transforms.parsing.crawl_scope import CrawlScope
-from ...transforms.settings import Settings, settings_digest
+from ...transforms.settings import Settings
 from ...transforms.sql.views import connect
 from ...transforms.tables.schemas import Row
-from ...transforms.urls.index_scope import IndexScope
 
 _USED = (
     *("urls", "frontier", "visits", "documents", "links", "robots", "hosts", "traps", "ranks", "seeds"),
@@ -28,11 +27,12 @@ class Sources(NamedTuple):
     tables: duckdb.DuckDBPyConnection
     seed_hosts: frozenset[str]
     scope: CrawlScope
-    robot: str  # product token
-    max_pages: int  # limits.max_pages
-    learns_aliases: bool  # aliases.learn
-    index_scope: IndexScope
-    settings_digest: str
+    settings: Settings
+
+    @property
+    def robot(self) -> str:
+        """The product token of the robot."""
+        return Identity.of(self.settings.robot).token
 
     def rows(self, query: str, *values: Any) -> list[Row]:
         found = self.tables.execute(query, values)
@@ -64,11 +64,7 @@ def open_sources(crawl: CrawlDir, settings: Settings) -> Sources:
         tables=tables,
         seed_hosts=hosts,
         scope=CrawlScope.of(crawl.root, settings.scope, settings.documents, paths_of(manifests, "seeds")),
-        robot=Identity.of(settings.robot).token,
-        max_pages=settings.limits.max_pages,
-        learns_aliases=settings.aliases.learn,
-        index_scope=IndexScope.of(settings.index),
-        settings_digest=settings_digest(settings),
+        settings=settings,
     )
 
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from ...transforms.directory.claims import read_running
 from ...transforms.directory.crawl_dir import CrawlDir, Step
 from ...transforms.directory.pieces import attempts_prefix
-from .running import NOTHING, Reported, add_up, read_reports
+from .running import NOTHING, Reported, Running, add_up, read_reports
+from .words import line
 
 _SKEW_S = 60.0  # between the clocks of workers and of the owner of the lock
 _MARK = "-progress-"
@@ -37,6 +38,7 @@ class RunningStep:
     hosts_active: int
     hosts_waiting: int  # in their ordinary delay
     hosts_backing_off: int
+    message: str  # the line on it that the crawl shows; empty between two steps
 
 
 class FoundStep(NamedTuple):
@@ -67,10 +69,16 @@ def running_step(crawl: CrawlDir, step: Step, total: int, now: float | None = No
 
     `step` is the next step by the manifests, and `total` what it has to process at most.
     """
-    if (found := find_step(crawl, step)) is None:
+    if (step_found := find_step(crawl, step)) is None:
         return None
-    total = total if found.step.kind == step.kind else 0
-    return describe(found, socket.gethostname(), total, now or time.time())
+    return describe(
+        step_found, socket.gethostname(), total if step_found.step.kind == step.kind else 0, now or time.time()
+    )
+
+
+def running_of(found: FoundStep, total: int, now: float) -> Running | None:
+    """Return the state of the step at a POSIX time, in place of the monotonic clock; None if no worker has reported."""
+    return None if found.began is None else Running(found.step, total, found.began).at(now, found.reported)
 
 
 def newest_attempt(names: Iterable[str]) -> tuple[str, float]:
@@ -98,24 +106,26 @@ def newest_attempt(names: Iterable[str]) -> tuple[str, float]:
 def describe(found: FoundStep, here: str, total: int, now: float) -> RunningStep:
     """Return what the owner of a lock does; `here` is the name of this machine."""
     owner, step, began, reported = found
-    parsed = reported.stage.parsed if reported.stage else 0
-    done = reported.visits if step.kind == "fetch" else parsed
-    requests = reported.requests
-    seconds = now - began if began is not None else 0.0
+    running = running_of(found, total, now)
+    done = running.done if running else 0
+    rate = (
+        (reported.requests if step.kind == "fetch" else done) / running.seconds if running and running.seconds else 0.0
+    )
     return RunningStep(
         pid=owner.get("pid"),
         machine=str(owner.get("host")),
         is_here=owner.get("host") == here,
         since=owner.get("since"),
-        step=step.kind if began is not None else None,
+        step=step.kind if running else None,
         round=step.round,
         step_since=began,
         done=done,
         total=total,
-        requests=requests,
-        rate=round((requests if step.kind == "fetch" else done) / seconds, 2) if seconds > 0 else 0.0,
+        requests=reported.requests,
+        rate=round(rate, 2),
         stage=reported.stage.name if reported.stage else "",
         hosts_active=reported.active,
         hosts_waiting=reported.waiting,
         hosts_backing_off=reported.backing_off,
+        message=line(running) if running else "",
     )

@@ -119,7 +119,7 @@ def _update(running: Running) -> Iterator[str]:
 
 def _visits(running: Running) -> Iterator[str]:
     parsed = f"{running.done} of " if running.reported.stage and running.reported.stage.number == 1 else ""
-    yield f"{parsed}{running.rows} visits"
+    yield f"{parsed}{counted(running.rows, 'visit')}" if running.rows else f"{running.done} done"
 
 
 def _stage(running: Running) -> str:

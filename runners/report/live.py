@@ -12,7 +12,7 @@ from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, next_ste
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.outcomes import CrawlDirError, Outcome
 from ...transforms.settings import Settings
-from ..progress.elsewhere import FoundStep, find_step
+from ..progress.elsewhere import FoundStep, find_step, running_of
 from ..progress.running import History, Reported, Running
 from ..progress.words import why_slow
 from ..state.crawl_status import Status, refreshed, rows_of, summarize
@@ -50,11 +50,8 @@ class LivePage:
         step = next_step(manifests)
         found = find_step(self._crawl, step)
         at = datetime.fromtimestamp(now, UTC)
-        running = None
-        if found and found.began is not None:
-            rows = rows_of(step, manifests, status.frontier, status.outcomes, settings.limits)
-            rows = rows if found.step.kind == step.kind else 0
-            running = Running(found.step, rows, found.began).at(now, found.reported)
+        rows = rows_of(step, manifests, status.frontier, status.outcomes, settings.limits)
+        running = running_of(found, rows if found.step.kind == step.kind else 0, now) if found else None
         name = self._crawl.root.rstrip("/").rpartition("/")[2] or self._crawl.root
         sections = list(_sections(manifests, status, running, at))
         return render_report(

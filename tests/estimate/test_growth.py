@@ -109,22 +109,22 @@ PLAN = Plan(hosts=1, pages=0, delay=0.5)
 
 def test_the_whole_crawl_is_the_first_visits_and_further_ones_like_the_sample():
     whole = estimate_whole(sample(10, 4, [[]] * 4), PLAN, RATES, at_most=None)
-    assert (whole.found.pages, whole.found.bytes_in, whole.found.time) == (14, 10 * 1_000 + 4 * 100, 14.0)
+    assert (whole.estimate.pages, whole.estimate.bytes_in, whole.estimate.time) == (14, 10 * 1_000 + 4 * 100, 14.0)
     # as many pages as were sampled take as much as these; the first ones have 100 times the bytes of one
-    assert whole.found.disk == {"visits": 5 + 3 * 7 + (100 + 4) * 10}
+    assert whole.estimate.disk == {"visits": 5 + 3 * 7 + (100 + 4) * 10}
     assert whole.intervals["pages"] == (14, 14)
 
 
 def test_sizes_on_disk_grow_less_than_the_pages():
     whole = estimate_whole(sample(10, 400, [[]] * 4), PLAN, RATES, at_most=None)
-    assert whole.found.disk == {"visits": round(5 + 3 * 7 + 100 * 10 + 400 * 10 * 100**-0.05)}
+    assert whole.estimate.disk == {"visits": round(5 + 3 * 7 + 100 * 10 + 400 * 10 * 100**-0.05)}
 
 
 def test_a_limit_bounds_a_crawl_without_an_end():
     endless = sample(10, 100, [[bytes([n, m]) for m in range(3)] for n in range(50)])
     assert estimate_whole(endless, PLAN, RATES, at_most=None) is None
     whole = estimate_whole(endless, PLAN, dataclasses.replace(RATES), at_most=200)
-    assert (whole.found.pages, whole.intervals["pages"]) == (200, (200, 200))
+    assert (whole.estimate.pages, whole.intervals["pages"]) == (200, (200, 200))
 
 
 GROWING = sample(100, 300, [[bytes([n, m]) for m in range(3)] for n in range(50)])
@@ -148,6 +148,6 @@ BEGUN = {
 @each_row(BEGUN)
 def test_what_the_estimate_of_a_begun_crawl_rests_on(known, of, at_most, basis, pages, note):
     begun = estimate_begun("./site", known, of, Plan(1, 7, 1.0), RATES, at_most=at_most)
-    assert (begun.basis, begun.found.pages) == (basis, pages)
+    assert (begun.basis, begun.estimate.pages) == (basis, pages)
     assert note in begun.note
     assert bool(begun.intervals) == (of is not None and basis in ("sample", "limit"))

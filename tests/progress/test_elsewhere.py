@@ -33,16 +33,16 @@ SINCE = "running: process 7 since 2026-11-20 11:59:00 UTC"
 LINES = {
     "a fetch step": (
         running("fetch", BEGAN, BUSY),
-        f"{SINCE}; fetch since 2026-11-20 12:00:00 UTC: 25 of 40 URLs, 20 requests, 2.0/s,"
-        " hosts 3 active, 2 waiting, 1 backing off",
+        f"{SINCE}; round 2 fetch: 25 of 40 URLs, 0.0/s now, 2.0/s mean, 123.5 kB, about 25 s left,"
+        " hosts 3 active, 2 waiting, 1 backing off, visits fetched 18, deferred 5, gone 2",
     ),
     "an update step": (
         running("update", BEGAN, Reported(1, stage=Stage(1, 9, "parsing pages", 12))),
-        f"{SINCE}; update since 2026-11-20 12:00:00 UTC: 12 of 40 visits parsed, parsing pages",
+        f"{SINCE}; round 2 update: 12 of 40 visits, stage 1 of 9: parsing pages, 10 s",
     ),
     "an import": (
         running("import", BEGAN, Reported(1, stage=Stage(1, 1, "reading captures", 12))),
-        f"{SINCE}; import since 2026-11-20 12:00:00 UTC: reading captures, 12 done, 1.2/s",
+        f"{SINCE}; round 2 import: 12 of 40 visits, stage 1 of 1: reading captures, 10 s",
     ),
     "no report yet": (running("fetch", None, NOTHING), f"{SINCE}, between two steps, or waiting for URLs to be due"),
     "on another machine": (
@@ -120,7 +120,7 @@ def test_status_beside_an_import(name: str, stage: str, tmp_path: Path) -> None:
         crawl.write_text(path, json.dumps({"stage": 1, "stages": 1, "name": stage, "rows": 3}))
         lines = beamtrawl("status", tmp_path).out.splitlines()
     assert lines[0] == f"{tmp_path}: 0 rounds; now: import of round 1"
-    assert f": {stage}, 3 done, " in lines[3]
+    assert f"round 1 import: 3 done, stage 1 of 1: {stage}, " in lines[3]
 
 
 def test_status_beside_an_update_step_of_another_machine(tmp_path: Path) -> None:
@@ -130,11 +130,7 @@ def test_status_beside_an_update_step_of_another_machine(tmp_path: Path) -> None
     report(crawl, "update", "a", time.time() - 10, stage=1, stages=9, name="parsing pages", rows=4)
     found = summarize(crawl, NOW).running
     assert found and (found.is_here, found.step, found.done, found.total) == (False, "update", 4, 9)
-    assert (
-        render(found=summarize(crawl, NOW))
-        .splitlines()[2]
-        .startswith("to go on: wait, or stop process 7 on box2.test;")
-    )
+    assert render(summarize(crawl, NOW)).splitlines()[2].startswith("to go on: wait, or stop process 7 on box2.test;")
     crawl.write_text("lock.json", json.dumps(owner | {"beat": time.time() - 3600}))
     assert summarize(crawl, NOW).running is None
 

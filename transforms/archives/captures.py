@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
-from typing import TypedDict, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -16,7 +16,7 @@ from ..http.reply import Headers, Reply, outcome, redirect_target, wanted
 from ..outcomes import RETRIED, Outcome
 from ..robots import rules
 from ..robots.rules import Verdict
-from ..tables.schemas import KEY, TIME
+from ..tables.schemas import KEY, TIME, Row
 from ..urls.filters import UrlFilter
 from .answers import Skip, contradicts, head_of, reply_of
 from .digests import normalized
@@ -54,28 +54,6 @@ _MOST_DEPTH = 10_000
 _MOST_FACTS = 256 << 10  # bytes of a metadata record: a page with very many links
 
 
-class CaptureRow(TypedDict):
-    """A row of SCAN."""
-
-    number: int
-    url_key: bytes
-    url: str
-    host: str
-    fetched_at: datetime
-    is_robots: bool
-    is_failure: bool
-    depth: int | None
-    referrer: str | None
-    elapsed_ms: float | None
-    digest: str | None
-    is_revisit: bool
-    original_key: bytes | None
-    original_host: str | None
-    original_at: datetime | None
-    head: str | None
-    rights: bytes | None
-
-
 @dataclasses.dataclass(frozen=True)
 class Admission:
     """What decides which captures belong to a crawl."""
@@ -88,7 +66,7 @@ class Admission:
     token: str  # of the robot
 
 
-def capture_of(record: Record, admission: Admission) -> CaptureRow:
+def capture_of(record: Record, admission: Admission) -> Row:
     """The capture in a record; raises Skip. It reads the block if there is a digest to compare, else its head."""
     if record.type not in ("response", "resource", "revisit"):
         raise Skip(record.type)
@@ -99,7 +77,7 @@ def capture_of(record: Record, admission: Admission) -> CaptureRow:
         raise Skip("blocked")
     if not is_robots and (rule := admission.url_filter.reject_target(url)):
         raise Skip(rule)
-    row: CaptureRow = {
+    row: Row = dict.fromkeys(SCAN.names) | {
         "number": record.number,
         "url_key": urls.url_key(url),
         "url": url,
@@ -107,19 +85,11 @@ def capture_of(record: Record, admission: Admission) -> CaptureRow:
         "fetched_at": fetched_at,
         "is_robots": is_robots,
         "is_failure": False,
-        "depth": None,
-        "referrer": None,
-        "elapsed_ms": None,
         "digest": normalized(record.field("WARC-Payload-Digest")) or None,
         "is_revisit": record.type == "revisit",
-        "original_key": None,
-        "original_host": None,
-        "original_at": None,
-        "head": None,
-        "rights": None,
     }
     if record.type == "revisit":
-        return row | _original(record, url) | _own_head(record, url, admission)  # type: ignore[return-value]
+        return row | _original(record, url) | _own_head(record, url, admission)
     try:
         if is_robots:
             reply = reply_of(record, row["digest"], rules.MAX_BYTES, admission.head_bytes)
@@ -233,10 +203,10 @@ class Facts:
     """
 
     def __init__(self) -> None:
-        self._rows: dict[_Name, CaptureRow] = {}
+        self._rows: dict[_Name, Row] = {}
         self._others: dict[_Name, None] = {}  # of answers to requests with other methods than GET
 
-    def expect(self, record: Record, row: CaptureRow) -> bool:
+    def expect(self, record: Record, row: Row) -> bool:
         """Note a capture; only the most recent ones are waited for. False if its request was no GET."""
         names = _names(record)
         if any(name in self._others for name in names):
@@ -256,9 +226,9 @@ class Facts:
         for line in text.splitlines():
             name, _, value = line.partition(":")
             if read := _FACTS.get(name.strip()):
-                row.update(read(value.strip()))  # type: ignore[typeddict-item]
+                row.update(read(value.strip()))
 
-    def not_got(self, record: Record) -> CaptureRow | None:
+    def not_got(self, record: Record) -> Row | None:
         """The row of a capture that answers a request with another method than GET; None if it may come later."""
         try:
             method = re.match(rb"[!-~]+(?= )", record.read(_MOST_METHOD))

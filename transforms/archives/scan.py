@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 
 from ..files import filesystem
 from ..outcomes import CrawlDirError
+from ..tables.schemas import Row
 from ..tables.table_files import open_parquet
-from .captures import SCAN, Admission, CaptureRow, Facts, Skip, capture_of
+from .captures import SCAN, Admission, Facts, Skip, capture_of
 from .reader import Record, read_records
 from .sources import Source, Trouble, digest_trouble
 
@@ -73,7 +74,7 @@ def read_scanned(root: str, path: str) -> Scanned | None:
         return None  # a kill has cut it
 
 
-def _held(row: CaptureRow) -> int:
+def _held(row: Row) -> int:
     return len(row["rights"] or b"") + len(row["head"] or "")
 
 
@@ -81,8 +82,8 @@ class _Scan:
     def __init__(self, source: Source, admission: Admission) -> None:
         self._source, self._admission = source, admission
         self._facts, self._counts, self._troubles = Facts(), Counter[str](), list[Trouble]()
-        self._last: tuple[Record, CaptureRow | None] | None = None
-        self.rows: list[CaptureRow] = []
+        self._last: tuple[Record, Row | None] | None = None
+        self.rows: list[Row] = []
         self.held_bytes = 0
 
     def take(self, item: Record | Trouble) -> None:
@@ -119,7 +120,7 @@ class _Scan:
             elif row:
                 self._counts[DAMAGED] += 1
 
-    def _forget(self, answer: CaptureRow) -> None:
+    def _forget(self, answer: Row) -> None:
         for place in range(len(self.rows) - 1, max(len(self.rows) - _KEPT, 0) - 1, -1):
             if self.rows[place] is answer:
                 del self.rows[place]

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
-from ..parsing import html_tree, main_text, page_licences, xml_tree
+from ..parsing import html_tree, main_text, xml_tree
 from ..parsing.dates import feed_date
 from ..parsing.robots_meta import Directives
 from ..parsing.source import Page, Source
-from ..rights import licences
+from ..rights import licences, page_rsl
 from ..rights.usage import Usage
 
 _ROOTS = frozenset({"rss", "RDF", "feed"})
@@ -40,7 +40,7 @@ class Feed:
         stated = licences.combined(
             (value, "feed") for element in (root, channel, *found) for value in _licences(element, source.url)
         )
-        usage = Usage(rsl=page_licences.of_feed(root, source.url))
+        usage = Usage(rsl=page_rsl.of_items(found, source.url))
         source = source._replace(directives=source.directives | Directives(licence=stated, usage=usage))
         dates = (feed_date(_text(channel, name)) for name in _DATES)
         return source.page(

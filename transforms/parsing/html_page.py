@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from ..duplicates.digest import content_digest, of_html, settle
 from ..http import media_types
 from ..http.reply import type_by_name
+from ..rights import page_rsl
 from ..rights.licences import of_headers
 from ..rights.usage import Usage
 from ..sections.element_ids import Ids
-from . import html_links, html_metadata, html_tree, main_text, page_licences, page_rules, robots_meta, spam
+from . import html_links, html_metadata, html_tree, main_text, page_rules, robots_meta, spam
 from .html_links import FOLLOWED_KINDS, Link, followed
 from .language.detect import stated_language
 from .page_rules import NO_RULES, PageRules
@@ -52,7 +53,7 @@ def parse_page(
         url=url,
         robot_name=robot_name,
         directives=robots_meta.from_headers(headers, robot_name)
-        | Directives(usage=Usage(rsl=page_licences.of_headers(headers, url)), licence=of_headers(url, headers)),
+        | Directives(usage=Usage(rsl=page_rsl.of_headers(headers, url)), licence=of_headers(url, headers)),
         language=language,
         is_truncated=len(body) > MAX_BYTES,
         rules=rules,
@@ -74,7 +75,7 @@ def html_page(source: Source) -> Page:
     directives = source.directives | robots_meta.from_meta(meta.tags, source.robot_name)
     directives |= Directives(licence=html_metadata.licence(root, elements, meta, text, source.url, base))
     if "rsl+xml" in text or "RSL+XML" in text:
-        directives |= Directives(usage=Usage(rsl=page_licences.of_page(elements, base, source.url)))
+        directives |= Directives(usage=Usage(rsl=page_rsl.of_page(elements.describing, base, source.url)))
     links = html_links.links(elements, source.url, base, charset)
     canonical_url = html_metadata.canonical_url(elements, base, charset)
     published_at = html_metadata.published_at(elements, meta)

@@ -27,11 +27,11 @@ def section(source: Source) -> Section:
 
 def _latency(source: Source) -> Chart:
     """Requests by duration, over all hosts: place n of `latency` counts those below 2**n milliseconds."""
-    found = source.rows(
+    rows = source.rows(
         "SELECT place, sum(n)::BIGINT FROM (SELECT unnest(latency) AS n, generate_subscripts(latency, 1) - 1 AS place"
         " FROM hosts) GROUP BY 1 HAVING sum(n) > 0"
     )
-    counts = dict(found)
+    counts = dict(rows)
     places = range(min(counts, default=0), max(counts, default=0) + 1)
     labels = [f"{2**place:,}" for place in places]
     series = {"requests": [float(counts.get(place, 0)) for place in places]}

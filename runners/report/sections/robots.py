@@ -67,10 +67,10 @@ def usage(source: Source) -> Section:
             f"SELECT {column}, count(*) FROM pages WHERE {column} IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1"
         )
         rows += [(f"{name}: {value}", n) for value, n in largest(statements, _NAMED, "other values")]
-    found = [(name, count, count / total) for name, count in rows if count]
-    if found:
+    stated = [(name, count, count / total) for name, count in rows if count]
+    if stated:
         columns = [Column("statement"), Column("pages", "count"), Column("share of all", "share")]
-        parts.append(Table("Statements", columns, found))
+        parts.append(Table("Statements", columns, stated))
     if files := read_tdm_rules(source.crawl, source.manifests):
         columns = [Column("host"), Column("file"), Column("rules", "count"), Column("problem")]
         rules = [

@@ -41,7 +41,7 @@ class Round:
     outcomes: dict[str, int] = dataclasses.field(default_factory=dict)  # by class
     requested: int = 0
     documents: int = 0
-    found: int = 0  # new URLs
+    new_urls: int = 0
     waiting: int | None = None  # in the frontier afterwards
     is_updated: bool = False  # also in part, if there are several
 
@@ -56,7 +56,7 @@ class Round:
     @property
     def update(self) -> tuple[float | None, int | None, int | None, int | None]:
         """Its update step: seconds, pages, new URLs and the frontier afterwards; nothing before it is done."""
-        done = (self.update_s, self.documents, self.found, self.waiting)
+        done = (self.update_s, self.documents, self.new_urls, self.waiting)
         return done if self.is_updated else (None, None, None, None)
 
     @property
@@ -75,19 +75,19 @@ def read_rounds(manifests: Sequence[Manifest]) -> list[Round]:
     rounds: dict[int, Round] = {}
     for m in manifests:
         if m.step == "fetch":
-            found = rounds.setdefault(m.round, Round(m.round, m.round))
-            found.started = moment(m.started_at) if m.started_at else None
-            found.fetch_s += m.seconds
+            counts = rounds.setdefault(m.round, Round(m.round, m.round))
+            counts.started = moment(m.started_at) if m.started_at else None
+            counts.fetch_s += m.seconds
             for name, outcomes in CLASSES.items():
-                found.outcomes[name] = sum(m.counters.get(outcome, 0) for outcome in outcomes)
-            found.requested = found.visits - sum(m.counters.get(outcome, 0) for outcome in _NOT_REQUESTED)
+                counts.outcomes[name] = sum(m.counters.get(outcome, 0) for outcome in outcomes)
+            counts.requested = counts.visits - sum(m.counters.get(outcome, 0) for outcome in _NOT_REQUESTED)
         elif m.step == "update" and m.round in rounds:
-            found = rounds[m.round]
-            found.is_updated = True
-            found.update_s += m.seconds
-            found.documents += m.counters.get("documents_rows", 0)
-            found.found += m.counters.get("new", 0)
-            found.waiting = m.counters.get("frontier_waiting")
+            counts = rounds[m.round]
+            counts.is_updated = True
+            counts.update_s += m.seconds
+            counts.documents += m.counters.get("documents_rows", 0)
+            counts.new_urls += m.counters.get("new", 0)
+            counts.waiting = m.counters.get("frontier_waiting")
     return [rounds[number] for number in sorted(rounds)]
 
 
@@ -103,7 +103,7 @@ def merge(rounds: Sequence[Round]) -> Round:
         outcomes={name: sum(r.outcomes.get(name, 0) for r in rounds) for name in CLASSES},
         requested=sum(r.requested for r in rounds),
         documents=sum(r.documents for r in rounds),
-        found=sum(r.found for r in rounds),
+        new_urls=sum(r.new_urls for r in rounds),
         waiting=last.waiting,
         is_updated=any(r.is_updated for r in rounds),
     )
@@ -135,7 +135,7 @@ def _charts(rounds: Sequence[Round], seeds: int) -> list[Chart]:
     rates = {"requests (fetch)": [r.rate for r in rounds], "pages (update)": [r.update_rate for r in rounds]}
     durations = {"fetch": [r.fetch_s for r in rounds], "update": [r.update_s for r in rounds]}
     growth: dict[str, Sequence[float | None]] = {
-        "found": _cumulated([r.found for r in rounds], seeds),
+        "found": _cumulated([r.new_urls for r in rounds], seeds),
         "fetched": _cumulated([r.outcomes["fetched"] for r in rounds]),
         "waiting": [r.waiting for r in rounds],
     }

@@ -70,8 +70,8 @@ def _written(source: Source, large: list[str]) -> Chart:
 
 
 def _received(source: Source) -> Chart:
-    found = source.rows("SELECT round, coalesce(sum(bytes), 0)::BIGINT FROM visit_counts GROUP BY 1 ORDER BY 1")
-    return _by_round("Bytes received by round", {number: {"bodies": size} for number, size in found}, ["bodies"])
+    received = source.rows("SELECT round, coalesce(sum(bytes), 0)::BIGINT FROM visit_counts GROUP BY 1 ORDER BY 1")
+    return _by_round("Bytes received by round", {number: {"bodies": size} for number, size in received}, ["bodies"])
 
 
 def _by_round(title: str, sizes: dict[int, dict[str, int]], names: list[str]) -> Chart:

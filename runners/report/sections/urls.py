@@ -48,12 +48,12 @@ def section(source: Source) -> Section:
 
 def _depth(source: Source) -> Chart:
     """URLs by links from a seed, by state."""
-    found = source.rows("SELECT coalesce(depth, 0), state, sum(urls)::BIGINT FROM url_counts GROUP BY ALL")
-    deepest = max(depth for depth, _, _ in found)
-    counts = {(depth, state): count for depth, state, count in found}
+    rows = source.rows("SELECT coalesce(depth, 0), state, sum(urls)::BIGINT FROM url_counts GROUP BY ALL")
+    deepest = max(depth for depth, _, _ in rows)
+    counts = {(depth, state): count for depth, state, count in rows}
     parts = bins(deepest + 1, 40)
     labels = [f"{part.start}" if len(part) == 1 else f"{part.start}–{part.stop - 1}" for part in parts]
-    states = [*_STATES, *sorted({state for _, state, _ in found} - {*_STATES})]
+    states = [*_STATES, *sorted({state for _, state, _ in rows} - {*_STATES})]
     series = {
         state: [float(sum(counts.get((depth, state), 0) for depth in part)) for part in parts] for state in states
     }

@@ -1,15 +1,13 @@
 """Licences (RSL 1.0, section 4) that pages name or hold, as `Usage.rsl` has them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .. import urls
 from ..http.link_header import parse_link
 from ..http.reply import Headers
-from ..rights import rsl
-from ..rights.signals import text_of
-from .html_tree import Elements
-from .xml_tree import local_name
+from . import rsl
+from .signals import text_of
 
 _MOST = 3
 """Licence documents that a page may name: each may be a request. Further ones count as unread."""
@@ -24,27 +22,26 @@ def of_headers(headers: Headers, url: str) -> str:
     return _named([link.target for link in found if "license" in link.relations and _is_rsl(link.media_type)], url)
 
 
-def of_page(elements: Elements, base: str, url: str) -> str:
-    """The licence documents that `link` elements name (4.6.1), and what those within the page say of it (4.6.2).
+def of_page(elements: Mapping[str, Sequence[Any]], base: str, url: str) -> str:
+    """The licence documents that `link` elements name (4.6.1), and what those in `script` elements say (4.6.2).
 
     Those within an element count for the whole page.
     """
-    links = (link for link in elements.describing["link"] if _is_rsl(link.attr("type") or ""))
+    links = (link for link in elements["link"] if _is_rsl(link.attr("type") or ""))
     named = [link.attr("href") or "" for link in links if "license" in (link.attr("rel") or "").lower().split()]
     found = [_named(named, base)]
-    for script in elements.describing["script"]:
+    for script in elements["script"]:
         if _is_rsl(script.attr("type") or ""):
             terms = rsl.parse(script.text.strip().encode("utf-8", "replace")).terms(urls.host(url))
             found.append(text_of(term._replace(path=b"") for term in terms) or "")
     return "\n".join(filter(None, found))
 
 
-def of_feed(root: Any, url: str) -> str:
-    """What a feed says of the pages of its items, which must be on its own host (4.7)."""
+def of_items(items: Iterable[Any], url: str) -> str:
+    """What the items of a feed say of their pages, which must be on its own host (4.7)."""
     terms = [
         term._replace(path=(path if "*" in path or path.endswith("$") else f"{path}$").encode())
-        for element in root.iter()
-        if local_name(element) in ("item", "entry")
+        for element in items
         for content in rsl.contents_of(element)
         if content.url and (path := content.path(urls.host(url)))
         for term in content.terms
