@@ -157,25 +157,6 @@ def test_no_piece_is_closed_while_a_slow_store_closes_the_last(tmp_path: Path) -
     assert [file.rows for file in find_leftovers(crawl, "000001-fetch").files] == [1, 1]
 
 
-@pytest.mark.parametrize(("body_bytes", "groups"), [(10, ["a" * 8 + "b" * 8]), (520_000, ["a" * 8 + "b" * 2, "b" * 6])])
-def test_pages_of_a_host_are_together_and_large_batches_in_two_groups(
-    tmp_path: Path, body_bytes: int, groups: list[str]
-) -> None:
-    keeper = Keeper(CrawlDir(str(tmp_path)), "000001-fetch-ab", 1, piece_seconds=60.0)
-    for number in range(16):
-        host = "ba"[number % 2]
-        row = {"url": f"http://{host}.test/{number}", "host": f"{host}.test", "outcome": "fetched", "kind": None}
-        keeper.add("visits", row | {"body": bytes([number]) * body_bytes})
-    keeper.close([])
-    (file,) = find_leftovers(CrawlDir(str(tmp_path)), "000001-fetch").files
-    assert file.counts == {"fetched": 16}
-    written = pq.ParquetFile(tmp_path / file.path)
-    hosts = [written.read_row_group(n, ["host"])["host"].to_pylist() for n in range(written.num_row_groups)]
-    assert ["".join(host[0] for host in some) for some in hosts] == groups
-    bodies = {row["url"]: row["body"][0] for row in written.read(["url", "body"]).to_pylist()}
-    assert all(url.endswith(f"/{first}") for url, first in bodies.items())
-
-
 def bundle(root: Path, servers: Servers, **more: float) -> _VisitFn:
     """The work of a bundle, as an engine starts it."""
     changes = {"politeness__delay": 0.0, **more}

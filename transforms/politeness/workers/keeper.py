@@ -3,14 +3,12 @@
 import queue
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ...directory.crawl_dir import CrawlDir
 from ...directory.pieces import PromiseLog, write_piece
 from ...outcomes import EXTERNAL_VISITS, Outcome
-from ...tables.batches import cuts
 from ...tables.schemas import HostRow
 from ...tables.sitemap_terms import EXTERNAL
 from ...tables.table_files import TableWriter
@@ -18,7 +16,6 @@ from ...tables.table_files import TableWriter
 PIECE_BYTES = 64 << 20
 _BATCH_ROWS = 256
 _BATCH_BYTES = 8 << 20
-_GROUP_BYTES = 6 << 20  # of a row group, which one worker parses; a larger batch becomes two
 _MOST_WAITING = 3  # batches
 
 
@@ -125,18 +122,13 @@ class Keeper:
         if not self._rows:
             return
         rows, self._rows, self._batch_bytes = self._rows, [], 0
+        counts: dict[str, int] = {}
+        for row in rows:
+            for name in counters_of(row["outcome"], row["kind"]):
+                counts[name] = counts.get(name, 0) + 1
         writer = self._writers["visits"]
         writer.is_empty = False
-        rows.sort(key=lambda row: row["host"])  # pages of a host are compared within a row group
-        sizes = [len(row["body"] or b"") for row in rows]
-        most = sum(sizes) if sum(sizes) <= _GROUP_BYTES else sum(sizes) * 5 // 8
-        groups = [rows[start : start + length] for start, length in cuts(sizes, most)]
-
-        def write() -> None:
-            for group in groups:
-                writer.write_rows(group, Counter(name for r in group for name in counters_of(r["outcome"], r["kind"])))
-
-        self._put(write)
+        self._put(lambda: writer.write_rows(rows, counts))
 
     def _put(self, task: Callable[[], None] | None) -> None:
         if self._failure:
