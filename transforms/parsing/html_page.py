@@ -69,7 +69,7 @@ def html_page(source: Source) -> Page:
     base = html_links.base_url(elements, source.url)
     meta = html_metadata.meta(elements)
     directives = source.directives | robots_meta.from_meta(meta.tags, source.robot_name)
-    directives |= robots_meta.Directives(licence=html_metadata.licence(root, elements, meta, text, source.url, base))
+    directives |= robots_meta.Directives(licence=html_metadata.licence(root, elements, meta, source.url, base))
     links = html_links.links(elements, source.url, base, charset)
     canonical_url = html_metadata.canonical_url(elements, base, charset)
     published_at = html_metadata.published_at(elements, meta)
