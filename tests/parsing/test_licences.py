@@ -150,3 +150,14 @@ def test_hostile_licences_take_little_time() -> None:
         assert family(bad) == ""
     many = "".join(f"<a rel=license href=/{number}>x</a>" for number in range(5000))
     assert parsed(many).licence == Licence("http://a.test/0", "a")
+
+
+def test_a_header_states_the_licence_of_any_kind_of_page() -> None:
+    link = (
+        f'</style.css>; rel=preload, <//{CC}/by-nd/4.0/>; rel="nofollow LICENSE"; title="a, b", </other>; rel=license'
+    )
+    page = parsed("A plain text.", "text/plain", (("link", link),))
+    assert page.licence == Licence(f"http://{CC}/by-nd/4.0/, http://a.test/other", "header, header")
+    assert (
+        parsed("A text.", "text/plain", (("Link", f'<//{CC}/by/4.0/>; rel=license; anchor="/x"'),)).licence == Licence()
+    )

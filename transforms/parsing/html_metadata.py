@@ -141,12 +141,10 @@ def _json_ld(elements: Elements) -> Iterator[str]:
             yield script.text
 
 
-def licence(root: Element, elements: Elements, tags: Meta, text: str, url: str, base: str) -> Licence:
-    """The licences that the page of a text states."""
+def licence(root: Element, elements: Elements, tags: Meta, url: str, base: str) -> Licence:
+    """The licences that a page states."""
     rights = (licences.of_rights(content, base) for name, content in tags.tags if name in _RIGHTS)
     stated = ((value, "meta") for value in rights if value)
-    if "icense" not in text:  # most pages
-        return licences.combined(stated)
     scripts = (script for script in _json_ld(elements) if "license" in script)
     nodes = itertools.chain.from_iterable(json_ld_nodes(script) or () for script in scripts)
     in_data = licences.of_nodes((node for _, node in itertools.islice(nodes, _MAX_NODES)), base)

@@ -73,7 +73,7 @@ def html_page(source: Source) -> Page:
     base = html_links.base_url(elements, source.url)
     meta = html_metadata.meta(elements)
     directives = source.directives | robots_meta.from_meta(meta.tags, source.robot_name)
-    directives |= Directives(licence=html_metadata.licence(root, elements, meta, text, source.url, base))
+    directives |= Directives(licence=html_metadata.licence(root, elements, meta, source.url, base))
     if "rsl+xml" in text or "RSL+XML" in text:
         directives |= Directives(usage=Usage(rsl=page_rsl.of_page(elements.describing, base, source.url)))
     links = html_links.links(elements, source.url, base, charset)
