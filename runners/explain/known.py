@@ -12,7 +12,6 @@ from ...transforms.aliases.learned_rules import KnownRules, known_rules
 from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
 from ...transforms.directory.index_scopes import scopes_of
-from ...transforms.frontier.excluded import has_changed
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.indexing.segment_files import read_file
 from ...transforms.outcomes import REQUESTED
@@ -79,7 +78,7 @@ def read_known(sources: Sources, asked: Sequence[str]) -> Known:
     return Known(
         robot=sources.robot,
         filter=url_filter,
-        has_changed=has_changed(sources.settings_digest, sources.manifests),
+        has_changed=sources.has_changed,
         limit=_limit_reached(sources),
         blocks=read_blocks(sources.crawl),
         aliases=known_rules(sources.crawl, sources.manifests) if sources.learns_aliases else KnownRules.of([]),

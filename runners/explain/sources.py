@@ -7,9 +7,10 @@ import duckdb
 import pyarrow as pa
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
+from ...transforms.frontier.excluded import has_changed
 from ...transforms.http.request_headers import Identity
 from ...transforms.parsing.crawl_scope import CrawlScope
-from ...transforms.settings import Settings, settings_digest
+from ...transforms.settings import Settings
 from ...transforms.sql.views import connect
 from ...transforms.tables.schemas import Row
 from ...transforms.urls.index_scope import IndexScope
@@ -33,7 +34,7 @@ class Sources(NamedTuple):
     max_pages: int  # limits.max_pages
     learns_aliases: bool  # aliases.learn
     index_scope: IndexScope
-    settings_digest: str
+    has_changed: bool  # whether earlier links were judged with other settings
 
     def rows(self, query: str, *values: Any) -> list[Row]:
         found = self.tables.execute(query, values)
@@ -70,7 +71,7 @@ def open_sources(crawl: CrawlDir, settings: Settings) -> Sources:
         max_pages=settings.limits.max_pages,
         learns_aliases=settings.aliases.learn,
         index_scope=IndexScope.of(settings.index),
-        settings_digest=settings_digest(settings),
+        has_changed=has_changed(settings, manifests),
     )
 
 
