@@ -7,16 +7,14 @@ from ..transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
 from ..transforms.directory.waiting import Waiting, read_waiting
 from ..transforms.frontier.excluded import Excluded, NotRequested, has_changed
 from ..transforms.parsing.crawl_scope import CrawlScope
-from ..transforms.settings import Documents, Scope
+from ..transforms.settings import Settings
 
 
-def excluded_urls(
-    crawl: CrawlDir, manifests: Sequence[Manifest], settings_digest: str, scope: Scope, documents: Documents
-) -> Excluded | None:
-    """Return what the settings exclude; None, which costs nothing, if all links were judged with these settings."""
-    if not has_changed(settings_digest, manifests):
+def excluded_urls(crawl: CrawlDir, manifests: Sequence[Manifest], settings: Settings) -> Excluded | None:
+    """Return what the settings exclude; None, which costs nothing, if all links were judged by the same scope."""
+    if not has_changed(settings, manifests):
         return None
-    return Excluded(CrawlScope.of(crawl.root, scope, documents, paths_of(manifests, "seeds")))
+    return Excluded(CrawlScope.of(crawl.root, settings.scope, settings.documents, paths_of(manifests, "seeds")))
 
 
 def count_excluded(crawl: CrawlDir, manifests: Sequence[Manifest], excluded: Excluded | None) -> int:

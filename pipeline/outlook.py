@@ -49,7 +49,7 @@ def look(
     """Return the situation before a round; leftovers are committed by a round even if no URL is due."""
     since = seen_since(crawl, now)
     digest, only_external = settings_digest(settings), pages_left == 0
-    excluded = excluded_urls(crawl, manifests, digest, settings.scope, settings.documents)
+    excluded = excluded_urls(crawl, manifests, settings)
     leftovers = find_leftovers(crawl, attempts_prefix(step))
     others = frozenset(m.round for m in manifests if m.step == "fetch" and m.settings_digest != digest)
     promised = list(state_rows(crawl.root, leftovers))
@@ -79,6 +79,6 @@ def with_counts(end: End, crawl: CrawlDir, settings: Settings) -> End:
         return end._replace(held=len(held_urls(crawl, manifests)), is_over=is_over, depth=depth)
     if end.reason not in ("rounds", "max_pages"):
         return end
-    excluded = excluded_urls(crawl, manifests, settings_digest(settings), settings.scope, settings.documents)
+    excluded = excluded_urls(crawl, manifests, settings)
     count = count_excluded(crawl, manifests, excluded)
     return end._replace(excluded=count, max_pages=settings.limits.max_pages if end.reason == "max_pages" else 0)

@@ -18,7 +18,6 @@ from ...transforms.indexing.segment_files import read_file
 from ...transforms.outcomes import REQUESTED
 from ...transforms.rights.tdm_rules import TdmRules, read_tdm_rules
 from ...transforms.robots.stored_signals import StoredSignals, read_signals
-from ...transforms.settings import settings_digest
 from ...transforms.tables.schemas import TABLES, Row
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.template_rows import State
@@ -82,7 +81,7 @@ def read_known(sources: Sources, asked: Sequence[str]) -> Known:
     return Known(
         robot=sources.robot,
         filter=url_filter,
-        has_changed=has_changed(settings_digest(sources.settings), sources.manifests),
+        has_changed=has_changed(sources.settings, sources.manifests),
         limit=_limit_reached(sources),
         blocks=read_blocks(sources.crawl),
         aliases=known_rules(sources.crawl, sources.manifests) if sources.settings.aliases.learn else KnownRules.of([]),

@@ -19,7 +19,7 @@ from ...transforms.files.store import Space
 from ...transforms.frontier.excluded import NotRequested
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.outcomes import EXTRACT_ERRORS, IMPORTED, PARSE_ERRORS, Outcome, count_requests
-from ...transforms.settings import Limits, Settings, settings_digest
+from ...transforms.settings import Limits, Settings
 from ...transforms.tables.newest import newest
 from ...transforms.tables.schemas import TABLES
 from ...transforms.tables.table_files import read_table
@@ -120,8 +120,7 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
     step, counts = next_step(manifests), _counts(manifests)
     frontier, hosts = waiting_by_reason(crawl.root, manifests), _hosts(crawl, manifests)
     traps, blocks = closed_traps(crawl, manifests, settings.traps.allow), read_blocks(crawl)
-    digest, scope, documents = settings_digest(settings), settings.scope, settings.documents
-    excluded = excluded_urls(crawl, manifests, digest, scope, documents) if excludes else None
+    excluded = excluded_urls(crawl, manifests, settings) if excludes else None
     due = due_urls(crawl, manifests, settings.politeness, NotRequested(blocks, excluded), now)
     alarms = _alarms(crawl, manifests, counts, hosts, traps, disk, now)
     return Status(

@@ -16,7 +16,7 @@ from beamtrawl.transforms.frontier.excluded import Excluded, NotRequested, has_c
 from beamtrawl.transforms.frontier.files import write_frontier
 from beamtrawl.transforms.frontier.read_due import Bounds, candidates
 from beamtrawl.transforms.parsing.crawl_scope import CrawlScope
-from beamtrawl.transforms.settings import Documents, Scope, Settings, override, settings_digest
+from beamtrawl.transforms.settings import Scope, Settings, override, settings_digest
 from beamtrawl.transforms.tables.schemas import FRONTIER
 from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet
 from beamtrawl.transforms.urls.canonical import host, url_key
@@ -147,9 +147,12 @@ def test_excluded_rows_take_no_place_among_those_that_are_read(tmp_path: Path, p
 
 NOW = settings_digest(Settings())
 OTHER = settings_digest(override(Settings(), {"scope.exclude": ["/calendar/"]}))
+SLOWER = "of another delay"
 
 # steps with the digests of their settings, whether links were judged with others than those of now
 STEPS: dict[str, tuple[list[tuple[str, str]], bool]] = {
+    "another delay": ([("fetch", SLOWER), ("update", SLOWER)], False),
+    "another delay, and another scope once": ([("update", NOW), ("fetch", OTHER), ("update", SLOWER)], True),
     "a new crawl": ([], False),
     "seeds are not judged": ([("seeds", OTHER), ("fetch", OTHER)], False),
     "the same settings": ([("seeds", NOW), ("fetch", NOW), ("update", NOW)], False),
@@ -163,7 +166,11 @@ STEPS: dict[str, tuple[list[tuple[str, str]], bool]] = {
 def test_nothing_is_judged_again_while_the_settings_are_the_same(
     tmp_path: Path, steps: list[tuple[str, str]], expected: bool
 ) -> None:
-    found = [Manifest(step, n, digest, (), {}, (), "", "") for n, (step, digest) in enumerate(steps)]
-    assert has_changed(NOW, found) is expected
-    excluded = excluded_urls(CrawlDir(str(tmp_path)), found, NOW, Scope(), Documents())
+    written = {NOW: {}, OTHER: {"scope.exclude": ["/calendar/"]}, SLOWER: {"politeness.delay": 5.0}}
+    found = [
+        Manifest(step, 1, digest, (), {}, (), "", "", settings=written[digest] if step == "fetch" else None)
+        for step, digest in steps
+    ]
+    assert has_changed(Settings(), found) is expected
+    excluded = excluded_urls(CrawlDir(str(tmp_path)), found, Settings())
     assert (excluded is not None) is expected

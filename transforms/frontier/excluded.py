@@ -1,7 +1,8 @@
 """Which waiting URLs are not requested: those that are blocked, and those that the settings of now exclude."""
 
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pyarrow.compute as pc
 from ..blocks.rules import Blocks
 from ..directory.manifests import Manifest
 from ..parsing.crawl_scope import CrawlScope
+from ..settings import Settings, changed_values, settings_digest
 from ..tables.schemas import SEEDS
 from ..tables.sitemap_terms import EXTERNAL
 from ..tables.table_files import read_table
@@ -18,13 +20,25 @@ from ..urls.filters import UrlFilter
 _JUDGED = ("url", "depth", "redirects", "kind")
 
 
-def has_changed(settings_digest: str, manifests: Sequence[Manifest]) -> bool:
-    """Whether links were judged with other settings than those of a digest.
+def has_changed(settings: Settings, manifests: Sequence[Manifest]) -> bool:
+    """Whether links were judged with another scope or other kinds of content than these.
 
-    Only update steps judge links; seeds are not judged. The settings of a crawl have the patterns of `release`
-    (`with_released`).
+    Only update steps judge links; seeds are not judged. The values are those that the fetch step of the round has
+    recorded, if it had the same settings. Where it has none, as in imports, all settings have to be equal.
     """
-    return any(m.settings_digest != settings_digest for m in manifests if m.step == "update")
+    digest, current = settings_digest(settings), _of_links(changed_values(settings))
+    fetches = (m for m in manifests if m.step == "fetch" and m.settings is not None)
+    fetched = {(m.round, m.settings_digest): _of_links(m.settings or {}) for m in fetches}
+    return any(
+        m.settings_digest != digest and fetched.get((m.round, m.settings_digest)) != current
+        for m in manifests
+        if m.step == "update"
+    )
+
+
+def _of_links(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values, by dotted key, by which links are judged."""
+    return {key: value for key, value in values.items() if key.startswith("scope.") or key == "documents.kinds"}
 
 
 class Excluded:
