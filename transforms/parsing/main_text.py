@@ -148,9 +148,9 @@ def seen(root: Element) -> list[Element]:
 
 def leave_out(root: Element, hidden: Iterable[Element]) -> list[tuple[Element, Node]]:
     """Take boilerplate out of a tree, of headers all but the headings; for `put_back`, what is in its place."""
-    elements, left = list(root.iter_elements(_LOOKED_AT)), list[tuple[Element, Node]]()
-    dropped = dict.fromkeys([*hidden, *_surroundings(elements)])
-    for header in (element for element in elements if element.tag == "header"):
+    headers, left = list[Element](), list[tuple[Element, Node]]()
+    dropped = dict.fromkeys([*hidden, *_surroundings(root, headers)])
+    for header in headers:
         if header not in dropped and header.parent is not None and header.parent.closest("header") is None:
             is_of_section = header.closest(_INTRODUCED) is not None
             if is_of_section and _has_prose(header):
@@ -206,20 +206,23 @@ def _twins(math: Element) -> Iterator[Element]:
                 yield beside
 
 
-def _surroundings(elements: Iterable[Element]) -> Iterator[Element]:
-    """Those of the elements of a page that are boilerplate by what they are or are called."""
+def _surroundings(root: Element, headers: list[Element]) -> Iterator[Element]:
+    """The elements that are boilerplate by what they are or are called; puts all headers into the list."""
     cores, asides, named = list[Element](), 0, list[Element]()
-    for element in elements:
+    for element in root.iter_elements(_LOOKED_AT):  # few are kept: a page may have a million
         tag = element.tag
         if tag in _SURROUNDINGS:
             asides += tag == "aside"
             if tag != "aside" or asides > _MAX_ASIDES or not _is_call_out(element):
                 yield element
+        elif tag == "header":
+            headers.append(element)
         elif tag in _CORES:
-            cores.append(element)
-        elif (element.attr("class") or element.attr("id")) and tag != "header" and _is_named(element):
+            if len(cores) < _MAX_CORES:
+                cores.append(element)
+        elif (element.attr("class") or element.attr("id")) and _is_named(element):
             named.append(element)
-    around_cores = _around(cores[:_MAX_CORES]) if named else ()
+    around_cores = _around(cores) if named else ()
     yield from (element for element in named if element not in around_cores)
 
 
