@@ -80,7 +80,7 @@ class Budgets:
             return False
         alike = (*name, shape.referrer)
         sources = self._sampled.setdefault(alike, Counter())
-        most = max(_SAMPLE, self._budget(name) // _SAMPLE, _GROWTH * self._good[alike])
+        most = max(_SAMPLE, _GROWTH * self._good[alike])
         if source not in sources and len(sources) >= most:
             return False
         sources[source] += 1
