@@ -30,7 +30,9 @@ class Budgets:
         self._sampled: dict[tuple[str | None, ...], Counter[Name]] = {}  # by template of pages: URLs by page
         self._left: dict[Name, int] = {}
         good = (name for name, row in self._known.rows.items() if SOURCE in name[0] and row["recent_fresh"])
-        self._good = Counter((template_part(name), kind, template(name.partition(SOURCE)[2])) for name, kind in good)
+        self._good = Counter[tuple[str | None, ...]](
+            (template_part(name), kind, template(name.partition(SOURCE)[2])) for name, kind in good
+        )
 
     def admit(self, queue: Iterable[Due]) -> Iterator[Due]:
         """The URLs of a queue that may be visited, in order within each depth, with new templates in round-robin.
