@@ -86,7 +86,11 @@ class _Contents:
 
 
 def crawl_rounds(
-    site: Mapping[str, Page], rounds: int, linked: Sequence[str] = (), listed: Sequence[str] = ()
+    site: Mapping[str, Page],
+    rounds: int,
+    linked: Sequence[str] = (),
+    listed: Sequence[str] = (),
+    secret: bytes = b"key",
 ) -> Crawled:
     """Rounds of a crawl from the home page of a site, until its frontier is empty or `rounds` is reached.
 
@@ -104,12 +108,14 @@ def crawl_rounds(
     for round_ in range(1, rounds + 1):
         forms = {form for row in samples for form in unpack(row["forms"])}
         due = [Due(*(row.get(name) for name in Due._fields[:-1])) for row in frontier]
-        chosen = choose(due, _SETTINGS.limits.max_pages_per_host_per_round, Budgets(traps, forms, _ALLOWED).admit)
+        chosen = choose(
+            due, _SETTINGS.limits.max_pages_per_host_per_round, Budgets(traps, forms, _ALLOWED, secret).admit
+        )
         if not chosen:
             break
         visits = [_visit(one, site, round_) for one in chosen]
         visited.append([_path(one.url) for one in chosen])
-        watched, facts, candidates = _judge(visits, url_filter, contents, traps, samples, queues, round_)
+        watched, facts, candidates = _judge(visits, url_filter, contents, traps, samples, queues, round_, secret)
         if round_ == 1:
             candidates += [_linked(path, "http://b.test/", True) for path in linked]
             candidates += [_linked(path, f"http://{HOST}/sitemap.xml", False) for path in listed]
@@ -135,7 +141,7 @@ def crawl_rounds(
 
 def _judge(
     visits: list[Row], url_filter: UrlFilter, contents: _Contents, traps: Sequence[Row], samples: Sequence[Row],
-    queues: Mapping[Name, Queue], round_: int,
+    queues: Mapping[Name, Queue], round_: int, secret: bytes,
 ) -> tuple[Watched, list[Row], list[Row]]:  # fmt: skip
     """(what `watch` finds, facts, candidates) of a round's visits."""
     copies, near = dict[bytes, bytes](), dict[bytes, bytes]()
@@ -154,7 +160,7 @@ def _judge(
         elif like := contents.resembled(key, judged(visit["url"], page, True).get("signature")):
             near[key] = like
     watched = watch_host(
-        HOST, yield_rows(seen), Duplicates(copies, near), traps, samples, queues, _ALLOWED, round_, b"key"
+        HOST, yield_rows(seen), Duplicates(copies, near), traps, samples, queues, _ALLOWED, round_, secret
     )
     stale, gone = set(watched.stale), set(watched.gone)
     facts = [fact | {"outcome": Outcome.GONE_BY_CONTENT} if fact["url_key"] in gone else fact for fact in facts]

@@ -22,7 +22,8 @@ def plainly(page: Shown) -> PageWords:
     below = [link[len(folder) :] for link in page.links if link.startswith(folder)]
     numbered = [link for link in page.links if re.sub("[0-9]+", "#", link) == re.sub("[0-9]+", "#", page.url)]
     near = [page.url, *(link for link in below if "/" not in link), *numbered]
-    own, named = (set(_PART.findall(" ".join(some).lower())) for some in (near, [page.url, *below]))
+    urls = (" ".join(some).lower() for some in (near, [page.url, *below]))
+    own, named = ({*_PART.findall(some), *re.findall("[0-9]+", some)} for some in urls)
     numbers = {part for part in own if part.isdecimal()}
     titled = {word for word in _WORD.findall(page.title.lower()) if not numbers.issuperset(_PART.findall(word))}
     told = {word for word in _WORD.findall(page.text.lower()) if not own.issuperset(_PART.findall(word))}

@@ -9,10 +9,14 @@ from ..tables.schemas import Row
 from ..traps.allow_list import AllowList
 from ..traps.discovery import Known, UrlShape, shape_of, source_name
 from ..traps.judge import budget_of, first_budget, is_exempt
-from ..traps.template_rows import SOURCE, Name
+from ..traps.template_rows import SOURCE, Name, template_part
+from ..urls.templates import template
 from .selection import Due
 
-_SAMPLE = 2  # URLs of a page of whose links to a closed template none was tried; and so many pages in a round, at least
+_SAMPLE = (
+    2  # URLs of a page of whose links to a closed template none was tried; and so many pages of a template, at least
+)
+_GROWTH = 6  # such pages for each page of their template whose links were good
 
 
 class Budgets:
@@ -23,8 +27,12 @@ class Budgets:
 
     def __init__(self, rows: Iterable[Row], forms: Iterable[int], is_allowed: AllowList, secret: bytes = b"") -> None:
         self._known, self._is_allowed, self._secret = Known(rows, forms), is_allowed, secret
-        self._sampled: dict[Name, Counter[Name]] = {}  # number of URLs by page that links them
+        self._sampled: dict[tuple[str | None, ...], Counter[Name]] = {}  # by template of pages: URLs by page
         self._left: dict[Name, int] = {}
+        good = (name for name, row in self._known.rows.items() if SOURCE in name[0] and row["recent_fresh"])
+        self._good = Counter[tuple[str | None, ...]](
+            (template_part(name), kind, template(name.partition(SOURCE)[2])) for name, kind in good
+        )
 
     def admit(self, queue: Iterable[Due]) -> Iterator[Due]:
         """The URLs of a queue that may be visited, in order within each depth, with new templates in round-robin.
@@ -58,7 +66,7 @@ class Budgets:
     def _take(self, shape: UrlShape, is_without_news: bool) -> bool:
         kind = self._known.kind_of(shape, is_without_news)
         names = self._known.names_of(shape, kind)
-        if names[0] == (shape.template, kind) and self._is_sample(names[0], source_name(shape, kind)):
+        if names[0] == (shape.template, kind) and self._is_sample(names[0], shape, source_name(shape, kind)):
             return True
         if any(self._left.setdefault(name, self._budget(name)) <= 0 for name in names):
             return False
@@ -68,12 +76,14 @@ class Budgets:
             self._known.forms.add(shape.form)
         return True
 
-    def _is_sample(self, name: Name, source: Name | None) -> bool:
+    def _is_sample(self, name: Name, shape: UrlShape, source: Name | None) -> bool:
         """Whether a URL is of the sample of a page's links to a closed template, if none of them was tried."""
         if source is None or not self._known.is_closed(name):
             return False
-        sources = self._sampled.setdefault(name, Counter())
-        if source not in sources and len(sources) >= max(_SAMPLE, self._budget(name) // _SAMPLE):
+        alike = (*name, shape.referrer)
+        sources = self._sampled.setdefault(alike, Counter())
+        most = max(_SAMPLE, _GROWTH * self._good[alike])
+        if source not in sources and len(sources) >= most:
             return False
         sources[source] += 1
         return sources[source] <= _SAMPLE
