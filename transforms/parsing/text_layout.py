@@ -215,7 +215,7 @@ class _Reader:
         if self.begins:
             self.found.begins.append((len(self.found.lines), *self.begins))
             self.begins = None
-        self.found.lines.append(f"{start}{self.marks}{line}")
+        self.found.lines.append(f"{start}{self.marks}{line}" if start or self.marks else line)
         self.marks = ""
 
 
