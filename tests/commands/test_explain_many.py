@@ -57,7 +57,7 @@ CHANGES: dict[str, Any] = {
     **{"fetch__read_timeout": 2.0, "fetch__connect_timeout": 2.0, "fetch__max_body_bytes": 20_000},
 }
 OUTCOMES = {
-    *("fetched", "redirected", "redirect_loop", "gone", "client_error", "server_error", "denied_robots", "timeout"),
+    *("fetched", "redirected", "redirect_loop", "gone", "forbidden", "server_error", "denied_robots", "timeout"),
     *("bad_response", "unwanted_type", "unreachable_robots", "blocked_address", "dns_error"),
 }
 STATES = {"fetched", "redirected", "gone", "failed", "denied", "due"}

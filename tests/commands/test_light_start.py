@@ -112,7 +112,6 @@ def test_the_reading_side_of_the_index_needs_no_beam() -> None:
     reading = [
         "search.answers.searcher",
         "runners.exports.ciff_index",
-        "transforms.indexing.verify",
         "transforms.ranking.pagerank",
     ]
     names = ", ".join(f"beamtrawl.{module}" for module in reading)

@@ -205,7 +205,7 @@ def test_status_and_the_page_beside_a_running_crawl(store: Store) -> None:
             process.terminate()
             ran(process)
     assert f"running: process {process.pid} since " in found
-    assert "; fetch since " in found
+    assert "; round 2 fetch" in found
 
 
 def test_kill_and_resume(store: Store) -> None:
