@@ -237,8 +237,9 @@ def main() -> int:
     given = parser.parse_args()
     chance, problems = random.Random(given.seed), list[str]()
     with serve(given.pages, given.seed) as web, tempfile.TemporaryDirectory() as scratch:
-        root = f"{given.dir or scratch}/crawl"
-        seeds = Path(given.dir or scratch, "seeds.txt")
+        folder = Path(given.dir or scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        root, seeds = f"{folder}/crawl", folder / "seeds.txt"
         seeds.write_text("\n".join(web.lines("seeds")))
         words = ["crawl", root, "--workers", str(given.workers), "--delay", "0", "--allow-address", "127.0.0.0/8"]
         cpu_s = crawl([*words, "--seeds", str(seeds)], given.kill, given.pages / _RATE, chance)
