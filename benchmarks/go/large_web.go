@@ -426,16 +426,20 @@ func main() {
 		})
 		return
 	}}
-	listener, err := onLoopback.Listen(context.Background(), "tcp4", "0.0.0.0:0")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "cannot listen on loopback alone:", err)
-		os.Exit(1)
-	}
-	w.port = listener.Addr().(*net.TCPAddr).Port
-	if socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0); err != nil ||
-		syscall.Bind(socket, &syscall.SockaddrInet4{Port: w.port + 1, Addr: [4]byte{}}) != nil {
-		fmt.Fprintln(os.Stderr, "the port of hosts that refuse is taken; try again")
-		os.Exit(1)
+	// The next port is that of hosts that refuse: bound, and not listened to.
+	var listener net.Listener
+	for isFree := false; !isFree; {
+		if listener != nil {
+			listener.Close()
+		}
+		var err error
+		if listener, err = onLoopback.Listen(context.Background(), "tcp4", "0.0.0.0:0"); err != nil {
+			fmt.Fprintln(os.Stderr, "cannot listen on loopback alone:", err)
+			os.Exit(1)
+		}
+		w.port = listener.Addr().(*net.TCPAddr).Port
+		socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+		isFree = err == nil && syscall.Bind(socket, &syscall.SockaddrInet4{Port: w.port + 1}) == nil
 	}
 	fmt.Println(w.port)
 	panic(http.Serve(listener, w))
