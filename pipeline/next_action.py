@@ -14,6 +14,8 @@ LONGEST_WAIT = timedelta(seconds=60)
 """The longest wait of a crawl for URLs that become due; beyond it, the crawl ends and reports the due time."""
 
 _IDLE_ROUNDS = 2  # in a row, after which a crawl ends: a further one would request nothing either
+_ROUNDS_OF_ROBOTS = 10
+"""In a row, after which a crawl ends: of hundreds of hosts without an answer, one is always due to be asked again."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,6 +25,7 @@ class Run:
     most_rounds: int | None = None
     rounds: int = 0  # fetched
     idle_rounds: int = 0  # the last ones, in which no request could start
+    rounds_of_robots: int = 0  # the last ones, in which no page was requested
     has_waited: bool = False  # since the last round
 
     def after_wait(self) -> "Run":
@@ -32,7 +35,9 @@ class Run:
         """Return the run after a fetch step with these counters; `is_blocked`: a block was added meanwhile."""
         is_idle = not is_blocked and not counters.get("robots_rows")
         is_idle = is_idle and counters.get("visits_rows", 0) == counters.get(Outcome.DEFERRED, 0)
-        return Run(self.most_rounds, self.rounds + 1, self.idle_rounds + 1 if is_idle else 0)
+        is_of_robots = not is_blocked and not any(counters.get(outcome) for outcome in REQUESTED)
+        robots = self.rounds_of_robots + 1 if is_of_robots else 0
+        return Run(self.most_rounds, self.rounds + 1, self.idle_rounds + 1 if is_idle else 0, robots)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,5 +109,7 @@ def decide(run: Run, outlook: Outlook, now: datetime) -> Fetch | Wait | End:
         return end("not_due", coming.first)
     if run.idle_rounds >= _IDLE_ROUNDS or (run.idle_rounds and coming.first <= now):
         return end("not_due")
+    if run.rounds_of_robots >= _ROUNDS_OF_ROBOTS:
+        return end("not_due", max(now, coming.first))
     start = coming.first if run.has_waited else coming.start
     return Wait(start) if start > now else Fetch()

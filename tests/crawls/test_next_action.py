@@ -48,19 +48,24 @@ ACTIONS = {
     "idle again": (Run(idle_rounds=2), Outlook(NextRound(A_SECOND, A_SECOND), **COUNTS), End("not_due", 0, **COUNTS)),
     "idle, and later": (Run(idle_rounds=2), Outlook(NextRound(LATER, LATER)), End("not_due", 0, LATER)),
     "idle, and nothing waits": (Run(idle_rounds=2), Outlook(), End("frontier_empty", 0)),
+    "no page for nine rounds": (Run(rounds_of_robots=9), Outlook(AT_ONCE), Fetch()),
+    "no page for ten rounds": (Run(rounds_of_robots=10), Outlook(AT_ONCE, **COUNTS), End("not_due", 0, NOW, **COUNTS)),
+    "nor soon": (Run(rounds_of_robots=10), Outlook(NextRound(A_SECOND, A_SECOND)), End("not_due", 0, A_SECOND)),
     "an external target is due": (Run(rounds=1), Outlook(AT_ONCE, only_external=True), Fetch()),
     "one in a second": (Run(), Outlook(NextRound(A_SECOND, A_SECOND), only_external=True), Wait(A_SECOND)),
     "no further one": (Run(rounds=1), Outlook(**COUNTS, only_external=True), End("max_pages", 1)),
     "one later": (Run(rounds=1), Outlook(NextRound(LATER, LATER), only_external=True), End("max_pages", 1)),
 }
 
-# counters of a fetch step, whether a block was added meanwhile: idle rounds in a row, of which there was one
+# counters of a fetch step, whether a block was added meanwhile: rounds in a row that were idle, and without a page, of
+# which there was one
 ROUNDS = {
-    "requests": ({"visits_rows": 3, "deferred": 2}, False, 0),
-    "only deferred": ({"visits_rows": 3, "deferred": 3}, False, 2),
-    "no visit": ({}, False, 2),
-    "a robots.txt": ({"visits_rows": 3, "deferred": 3, "robots_rows": 1}, False, 0),
-    "a block": ({"visits_rows": 3, "deferred": 3}, True, 0),
+    "requests": ({"visits_rows": 3, "deferred": 2, "gone": 1}, False, (0, 0)),
+    "only deferred": ({"visits_rows": 3, "deferred": 3}, False, (2, 2)),
+    "no visit": ({}, False, (2, 2)),
+    "a robots.txt": ({"visits_rows": 3, "deferred": 3, "robots_rows": 1}, False, (0, 2)),
+    "robots.txt without an answer": ({"visits_rows": 1, "unreachable_robots": 1, "robots_rows": 1}, False, (0, 2)),
+    "a block": ({"visits_rows": 3, "deferred": 3}, True, (0, 0)),
 }
 
 
@@ -85,9 +90,9 @@ def test_what_waits_decides() -> None:
 
 
 def test_a_round_is_idle_if_no_request_could_start() -> None:
-    before = Run(most_rounds=9, rounds=4, idle_rounds=1, has_waited=True)
+    before = Run(most_rounds=9, rounds=4, idle_rounds=1, rounds_of_robots=1, has_waited=True)
     found = {name: before.after_round(counters, is_blocked) for name, (counters, is_blocked, _) in ROUNDS.items()}
-    assert found == {name: Run(9, 5, idle) for name, (_, _, idle) in ROUNDS.items()}
+    assert found == {name: Run(9, 5, *rounds) for name, (_, _, rounds) in ROUNDS.items()}
 
 
 def test_a_wait_is_remembered_until_the_next_round() -> None:
