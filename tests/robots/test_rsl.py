@@ -350,3 +350,21 @@ def test_any_bytes(body: bytes) -> None:
 
 def test_examples() -> None:
     assert doctest.testmod(rsl).failed == 0
+
+
+def test_media_types_of_licences_are_compared_without_case_and_parameters() -> None:
+    page = b'<link rel="license" type="Application/RSL+xml; charset=utf-8" href="/l.xml"><title>A</title><p>text'
+    read = parse_page(page, "http://a.test/", "text/html", [], "Bot", ("html",))
+    assert read is not None
+    assert (read.usage.rsl, read.licence.license) == ("http://a.test/l.xml", "")
+
+
+def test_a_feed_with_more_statements_than_are_kept_reserves_its_host() -> None:
+    content = f'<r:content xmlns:r="{rsl.NAMESPACE}" url="/{{}}"><r:license><r:prohibits type="usage">all</r:prohibits>'
+    items = "".join(f"<item>{content.format(n)}</r:license></r:content></item>" for n in range(1_100))
+    feed = f"<rss><channel>{items}</channel></rss>".encode()
+    read = parse_page(feed, "http://a.test/feed", "application/rss+xml", [], "Bot", ("feed",))
+    assert read is not None
+    lines = read.usage.rsl.splitlines()
+    assert len(lines) == 3_001
+    assert lines[-1].startswith("/ ai-input=no, ai-train=no")

@@ -1,6 +1,5 @@
 """Parses feeds: RSS 0.9 to 2.0 and Atom, also malformed ones."""
 
-import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
@@ -10,6 +9,7 @@ from ..parsing.dates import feed_date
 from ..parsing.robots_meta import Directives
 from ..parsing.source import Page, Source
 from ..rights import licences, page_rsl
+from ..rights.rsl import is_rsl
 from ..rights.usage import Usage
 
 _ROOTS = frozenset({"rss", "RDF", "feed"})
@@ -34,13 +34,13 @@ class Feed:
             return None
         channel = next((e for e in root if xml_tree.local_name(e) == "channel"), root)
         head = _read(channel)
-        items = (e for e in root.iter() if xml_tree.local_name(e) in _ENTRIES)
-        found = list(itertools.islice(items, _MAX_ENTRIES))
+        items = [e for e in root.iter() if xml_tree.local_name(e) in _ENTRIES]
+        found = items[:_MAX_ENTRIES]
         entries = [_read(element) for element in found]
         stated = licences.combined(
             (value, "feed") for element in (root, channel, *found) for value in _licences(element, source.url)
         )
-        usage = Usage(rsl=page_rsl.of_items(found, source.url))
+        usage = Usage(rsl=page_rsl.of_items(items, source.url))
         source = source._replace(directives=source.directives | Directives(licence=stated, usage=usage))
         dates = (feed_date(_text(channel, name)) for name in _DATES)
         return source.page(
@@ -92,7 +92,7 @@ def _licences(element: Any, url: str) -> Iterator[str]:
     """The licences of a feed or of an entry: elements `license` of RSS, links of Atom, Dublin Core."""
     for child in element:
         name, base, text = xml_tree.local_name(child), child.base or url, child.text or ""
-        if name == "link" and child.get("rel") == "license" and child.get("type") != licences.RSL:
+        if name == "link" and child.get("rel") == "license" and not is_rsl(child.get("type") or ""):
             yield licences.of_text(child.get("href") or "", base) or ""
         elif name == "license":
             yield licences.of_text(text.strip() or child.get(_RESOURCE) or child.get("url") or "", base) or ""

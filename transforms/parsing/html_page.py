@@ -74,8 +74,7 @@ def html_page(source: Source) -> Page:
     meta = html_metadata.meta(elements)
     directives = source.directives | robots_meta.from_meta(meta.tags, source.robot_name)
     directives |= Directives(licence=html_metadata.licence(root, elements, meta, source.url, base))
-    if "rsl+xml" in text or "RSL+XML" in text:
-        directives |= Directives(usage=Usage(rsl=page_rsl.of_page(elements.describing, base, source.url)))
+    directives |= Directives(usage=Usage(rsl=page_rsl.of_page(elements.describing, base, source.url)))
     links = html_links.links(elements, source.url, base, charset)
     canonical_url = html_metadata.canonical_url(elements, base, charset)
     published_at = html_metadata.published_at(elements, meta)

@@ -14,9 +14,7 @@ from turbohtml import Element
 from .. import urls
 from ..http.link_header import parse_link
 from ..http.reply import Headers
-
-RSL = "application/rsl+xml"
-"""Media type of what states terms of use for machines (RSL): it is no licence of a page."""
+from .rsl import is_rsl
 
 _DIVIDER = ", "
 _LONGEST, _MOST = 500, 100  # characters of a statement; statements read of a page or a node
@@ -123,7 +121,7 @@ def combined(statements: Iterable[Statement]) -> Licence:
 def of_headers(url: str, headers: Headers) -> Licence:
     """The licences in the `Link` headers of a response."""
     links = (link for name, value in headers if name.lower() == "link" for link in parse_link(value))
-    named = (link for link in links if "license" in link.relations and link.media_type != RSL and not link.anchor)
+    named = (link for link in links if "license" in link.relations and not is_rsl(link.media_type) and not link.anchor)
     return combined((target, "header") for link in named if (target := _target(link.target, url)))
 
 
@@ -158,7 +156,7 @@ def of_elements(elements: Iterable[Element], url: str, base: str) -> Iterator[St
         value = value or of_text(get("content") or ("" if rel else element.text), base)
         # HTML has `copyright` for a synonym, by which most sites name a page about their owner.
         is_doubtful = not (rel or item or name) or (rel == ["copyright"] and not family(value or ""))
-        if not value or is_doubtful or get("type") == RSL or _is_of_part(element, url, base):
+        if not value or is_doubtful or is_rsl(get("type") or "") or _is_of_part(element, url, base):
             continue
         is_rdfa = ":" in (rel or name or [""])[0]
         yield value, "microdata" if item and not rel else "rdfa" if is_rdfa else tag

@@ -7,7 +7,7 @@ from .. import urls
 from ..http.link_header import parse_link
 from ..http.reply import Headers
 from . import rsl
-from .signals import text_of
+from .signals import SignalLine, text_of
 
 _MOST = 3
 """Licence documents that a page may name: each may be a request. Further ones count as unread."""
@@ -19,7 +19,7 @@ def of_headers(headers: Headers, url: str) -> str:
     """The licence documents in `Link` headers (4.5); those of other media types are no RSL."""
     values = [value for name, value in headers if name.lower() == "link" and rsl.MEDIA_TYPE in value.lower()]
     found = (link for value in values for link in parse_link(value))
-    return _named([link.target for link in found if "license" in link.relations and _is_rsl(link.media_type)], url)
+    return _named([link.target for link in found if "license" in link.relations and rsl.is_rsl(link.media_type)], url)
 
 
 def of_page(elements: Mapping[str, Sequence[Any]], base: str, url: str) -> str:
@@ -27,11 +27,11 @@ def of_page(elements: Mapping[str, Sequence[Any]], base: str, url: str) -> str:
 
     Those within an element count for the whole page.
     """
-    links = (link for link in elements["link"] if _is_rsl(link.attr("type") or ""))
+    links = (link for link in elements["link"] if rsl.is_rsl(link.attr("type") or ""))
     named = [link.attr("href") or "" for link in links if "license" in (link.attr("rel") or "").lower().split()]
     found = [_named(named, base)]
     for script in elements["script"]:
-        if _is_rsl(script.attr("type") or ""):
+        if rsl.is_rsl(script.attr("type") or ""):
             terms = rsl.parse(script.text.strip().encode("utf-8", "replace")).terms(urls.host(url))
             found.append(text_of(term._replace(path=b"") for term in terms) or "")
     return "\n".join(filter(None, found))
@@ -46,11 +46,9 @@ def of_items(items: Iterable[Any], url: str) -> str:
         if content.url and (path := content.path(urls.host(url)))
         for term in content.terms
     ]
-    return text_of(terms[:_MAX_LINES]) or ""
-
-
-def _is_rsl(media_type: str) -> bool:
-    return media_type.partition(";")[0].strip().lower() == rsl.MEDIA_TYPE
+    if len(terms) > _MAX_LINES:  # what is left out may prohibit
+        terms[_MAX_LINES:] = [SignalLine(b"/", rsl.unread("further licences of the feed are not read"), 0)]
+    return text_of(terms) or ""
 
 
 def _named(references: Iterable[str], base: str) -> str:

@@ -63,6 +63,11 @@ class Licence(NamedTuple):
                 yield from (term._replace(path=path.encode(), source=source) for term in content.terms)
 
 
+def is_rsl(media_type: str) -> bool:
+    """Whether a media type, perhaps with parameters, is that of a licence document."""
+    return media_type.partition(";")[0].strip().lower() == MEDIA_TYPE
+
+
 def unread(why: str) -> str:
     """The statement of a licence that is named, and cannot be read: it grants nothing to models."""
     return f"{AI_INPUT}={NO}, {AI_TRAIN}={NO} ({why})"
