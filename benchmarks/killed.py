@@ -235,7 +235,8 @@ def differences(name: str, root: str, work: Path, printed: str, again: str) -> I
             yield f"DIFFERENT output: {list(first - second)[:3]} {list(second - first)[:3]}"
     elif tree(work / f"whole-{name}") != tree(work / f"killed-{name}"):
         yield "DIFFERENT files"
-    drafts = [path.name for path in work.iterdir() if path.name.startswith((".", "killed-")) and "~" in path.name]
+    drafts = [path.name for path in work.iterdir() if path.name.startswith(".draft-")]
+    drafts += [path.name for path in work.glob("killed-*/draft-*")]
     if drafts:
         yield f"left: {drafts}"
 

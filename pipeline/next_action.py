@@ -25,7 +25,7 @@ class Run:
     most_rounds: int | None = None
     rounds: int = 0  # fetched
     idle_rounds: int = 0  # the last ones, in which no request could start
-    rounds_of_robots: int = 0  # the last ones, in which no page was requested
+    rounds_of_robots: int = 0  # the last ones, in which robots.txt was requested and no page
     has_waited: bool = False  # since the last round
 
     def after_wait(self) -> "Run":
@@ -35,7 +35,8 @@ class Run:
         """Return the run after a fetch step with these counters; `is_blocked`: a block was added meanwhile."""
         is_idle = not is_blocked and not counters.get("robots_rows")
         is_idle = is_idle and counters.get("visits_rows", 0) == counters.get(Outcome.DEFERRED, 0)
-        is_of_robots = not is_blocked and not any(counters.get(outcome) for outcome in REQUESTED)
+        has_robots, has_pages = counters.get("robots_rows"), any(counters.get(outcome) for outcome in REQUESTED)
+        is_of_robots = has_robots and not has_pages and not is_blocked
         robots = self.rounds_of_robots + 1 if is_of_robots else 0
         return Run(self.most_rounds, self.rounds + 1, self.idle_rounds + 1 if is_idle else 0, robots)
 

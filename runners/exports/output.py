@@ -57,14 +57,17 @@ def whole_folder(path: str) -> Iterator["Drafts"]:
     present = [str(each) for each in Path(path).iterdir()] if is_local else filesystem.match(path, "*")
     if not all(_DRAFT.match(filesystem.split(each)[1]) for each in present):
         raise Usage(f"{path} has files already; name a new or empty folder")
-    filesystem.delete(present)
     with _complaining(path), Drafts(path.rstrip("/") or "/") as drafts:
+        filesystem.delete(present)
         yield drafts
 
 
 @contextlib.contextmanager
 def whole_tree(path: str) -> Iterator["Tree"]:
-    """A local folder for files in folders, which gets its name once all are complete. Usage if it has files already."""
+    """A local folder for files in folders, which gets its name once all are complete. Usage if it has files already.
+
+    Drafts of a run that was killed are removed.
+    """
     if not filesystem.store_of(path).has_local_paths:
         raise Usage(f"{path} is on an object store, where no tree of files gets its name at once; name a local folder")
     target = Path(path)
@@ -72,6 +75,9 @@ def whole_tree(path: str) -> Iterator["Tree"]:
         raise Usage(f"{path} exists already; name a new or empty folder")
     draft = target.absolute().parent / f".draft-{uuid.uuid4().hex[:8]}-{target.absolute().name}"
     with _complaining(path):
+        for other in draft.parent.iterdir():
+            if re.fullmatch(rf"\.draft-[0-9a-f]{{8}}-{re.escape(target.name)}", other.name):
+                shutil.rmtree(other)
         draft.mkdir()
         try:
             yield Tree(draft)

@@ -57,12 +57,13 @@ ACTIONS = {
     "one later": (Run(rounds=1), Outlook(NextRound(LATER, LATER), only_external=True), End("max_pages", 1)),
 }
 
-# counters of a fetch step, whether a block was added meanwhile: rounds in a row that were idle, and without a page, of
-# which there was one
+# counters of a fetch step, whether a block was added meanwhile: rounds in a row that were idle, and that requested
+# robots.txt alone; of each there was one
 ROUNDS = {
     "requests": ({"visits_rows": 3, "deferred": 2, "gone": 1}, False, (0, 0)),
-    "only deferred": ({"visits_rows": 3, "deferred": 3}, False, (2, 2)),
-    "no visit": ({}, False, (2, 2)),
+    "only deferred": ({"visits_rows": 3, "deferred": 3}, False, (2, 0)),
+    "no visit": ({}, False, (2, 0)),
+    "only denied by a robots.txt of before": ({"visits_rows": 9, "denied_robots": 9}, False, (0, 0)),
     "a robots.txt": ({"visits_rows": 3, "deferred": 3, "robots_rows": 1}, False, (0, 2)),
     "robots.txt without an answer": ({"visits_rows": 1, "unreachable_robots": 1, "robots_rows": 1}, False, (0, 2)),
     "a block": ({"visits_rows": 3, "deferred": 3}, True, (0, 0)),

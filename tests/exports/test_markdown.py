@@ -119,6 +119,14 @@ def test_a_file_is_never_written_twice(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "a" / "b.md").read_bytes() == b"first"
 
 
+def test_drafts_of_a_tree_that_was_killed_are_removed_by_the_next_and_nothing_else(tmp_path: Path) -> None:
+    for name in (".draft-0a1b2c3d-out", ".draft-0a1b2c3d-other", ".draft-of-a-letter-out"):
+        (tmp_path / name).mkdir()
+    with whole_tree(str(tmp_path / "out")) as tree:
+        tree.write("a.md", b"a")
+    assert {path.name for path in tmp_path.iterdir()} == {"out", ".draft-0a1b2c3d-other", ".draft-of-a-letter-out"}
+
+
 def test_a_file_of_a_folder_that_another_has_made_meanwhile_stays(tmp_path: Path) -> None:
     def write() -> None:
         with whole_folder(str(tmp_path / "out")) as out:
