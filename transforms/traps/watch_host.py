@@ -15,8 +15,7 @@ from .allow_list import AllowList
 from .discovery import Known, UrlShape, from_elsewhere, shape_of, source_name
 from .holds import TrappedHost
 from .judge import Counts, Queue, Queues, end, judge
-from .news import FAILED as _FAILED
-from .news import Duplicates, HostNews
+from .news import FAILED, Duplicates, HostNews
 from .novelty import unpack
 from .soft_404 import Answers, ErrorPages
 from .template_rows import ENOUGH, FIRST, SOURCE, Kind, Name, State, is_shared, new_row, template_part
@@ -53,12 +52,8 @@ def watch_host(
     pages = sum(int(row["pages"]) for row in known.rows.values() if not is_shared(row["template"]))
     asked = soft_404.answers_of(trap_samples)
     answers, again = _answers(requests, asked)
-    news, tally, stale, gone = (
-        HostNews(trap_samples, pages, asked, answers),
-        _Tally(known),
-        list[bytes](),
-        list[bytes](),
-    )
+    news, tally = HostNews(trap_samples, pages, asked, answers), _Tally(known)
+    stale, gone = list[bytes](), list[bytes]()
     for request in sorted(requests, key=_order):
         if request["kind"] is not None:
             continue
@@ -67,10 +62,10 @@ def watch_host(
         if shape.form is not None and not shape.is_foreign and shape.form not in known.forms:
             known.forms.add(shape.form)
             forms.setdefault(family(shape.template), []).append(shape.form)
-        came, is_free = _REDIRECTED if request["outcome"] == Outcome.REDIRECTED else _FAILED, is_allowed(request["url"])
+        came, is_free = _REDIRECTED if request["outcome"] == Outcome.REDIRECTED else FAILED, is_allowed(request["url"])
         if request["words"] is not None:
             came = news.take(request, shape, kind, duplicates)
-            if came is _FAILED and not is_free:
+            if came is FAILED and not is_free:
                 gone.append(request["url_key"])
             elif not came.fresh and not is_free:
                 stale.append(request["url_key"])
