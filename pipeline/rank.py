@@ -1,31 +1,40 @@
 """The `rank` step: computes link ranks and anchors from all links, and adds them to the index.
 
 It is a separate step, because it needs the links of all rounds. It writes the tables `ranks` and `host_ranks` and,
-for each index segment, a folder with the anchors and link ranks of its documents. Links that fit into the memory of
-this machine, about 1 kB each, are ranked there; more are ranked by pipelines (`rank_partitioned`).
+for each index segment, a folder with the anchors and link ranks of its documents. One pipeline partitions the links,
+further ones sweep over them until ranks converge, and one writes the results. They pass data through files of the
+attempt (`Scratch`). Only the links between hosts are in the driver's memory.
 """
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
+import apache_beam as beam
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..transforms.batches.writers import ReportFiles
 from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, next_step
 from ..transforms.indexing.link_folders import links_folder
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.indexing.segment_files import INDEX_FILE
-from ..transforms.memory.bounds import RankLoad, fits_in_memory, partitioned_bound, rank_bound
-from ..transforms.ranking import endorsements
-from ..transforms.ranking.anchors import count_anchors
-from ..transforms.ranking.rank_tables import add_links, doc_keys, link_data, rank_pages, write_host_ranks, write_ranks
-from ..transforms.ranking.read_links import count_votes, read_endorsing, read_sources
+from ..transforms.memory.bounds import RankLoad, rank_bound, rank_partitions
+from ..transforms.ranking.pagerank import MAX_SWEEPS, TOLERANCE
+from ..transforms.ranking.pagerank_partitioned import CHANGE, Blocks, SweepRanks, rank_block
+from ..transforms.ranking.partition_links import HOST_LINKS, HOSTS, GatherLinks
+from ..transforms.ranking.rank_tables import write_host_ranks
+from ..transforms.ranking.read_links import Part, parts_of
+from ..transforms.ranking.scratch import Scratch
+from ..transforms.ranking.write_ranks import WriteRanks
 from ..transforms.tables.damage import require_whole_once
-from ..transforms.tables.schemas import DOCUMENTS
-from ..transforms.tables.table_files import TableFile, read_table
-from .attempt import Attempt, Engine, Fitted, measured
-from .rank_partitioned import rank_partitioned
-from .work import Work, work_of
+from ..transforms.tables.table_files import TableFile
+from .attempt import Attempt, Engine, Fitted
+from .work import work_of
+
+_SWEEPS_PER_PIPELINE = 10  # amortizes the start of a pipeline
 
 
 def has_unranked_links(manifests: Iterable[Manifest]) -> bool:
@@ -44,14 +53,14 @@ def has_lost_ranks(manifests: Sequence[Manifest]) -> bool:
 def rank(
     crawl: CrawlDir,
     engine: Engine,
-    max_links: int,
     now: datetime,
     warn: Callable[[str], None] = lambda _: None,
+    partitions: int | None = None,
 ) -> Manifest:
     """Rank the links as of the last update step, and commit the result, which replaces that of earlier calls.
 
-    Up to `max_links` links, with the sections that they lead to, are ranked in memory if it suffices, else by `engine`.
-    CrawlDirError if a file is damaged. `warn` gets a line if memory is short.
+    CrawlDirError if a file is damaged. `warn` gets a line if memory is short. Links are in so many `partitions`, or as
+    many as `rank_partitions` gives.
     """
     manifests = crawl.require_manifests()
     for table in ("links", "documents"):
@@ -59,57 +68,93 @@ def rank(
     attempt = Attempt.after_earlier(crawl, Step("rank", next_step(manifests).round - 1))
     suffix = uuid.uuid4().hex[:8]
     folders = {segment.folder: links_folder(segment.folder, suffix) for segment in live_index(manifests).segments}
-    votes = count_votes(crawl.root, [file.path for file in files_of(manifests, "links")])
-    load, memory = measured(engine, RankLoad(votes, sum(file.rows for file in files_of(manifests, "documents"))))
-    is_in_memory = fits_in_memory(load, max_links, memory.most)
-    bound, work = (rank_bound, Work(0)) if is_in_memory else (partitioned_bound, work_of("rank", links=votes))
-    fitted = Fitted.to_memory(engine, work, load, bound, f"round {attempt.step.round} rank", warn)
-    with fitted.watching():
-        if is_in_memory:
-            files, counters = rank_in_memory(crawl.root, attempt.step.round, manifests, folders)
-        else:
-            files, counters = rank_partitioned(
-                crawl.root, attempt.step.round, manifests, folders, fitted.engine, attempt, votes
-            )
-    manifest = Manifest(
-        step="rank",
-        round=attempt.step.round,
-        settings_digest="",
-        files=tuple(file for file in files if file.table != INDEX_FILE),
-        counters=counters,
-        consumed=(),
-        started_at=iso(now),
-        ended_at=iso(datetime.now(UTC)),
-        index_links=folders,
-        memory=fitted.memory,
-        cpu=fitted.cpu,
-        index_files=tuple(file for file in files if file.table == INDEX_FILE),
-    )
-    crawl.commit(manifest, f"-{suffix}")
-    attempt.clear()
+    parts = parts_of(crawl.root, [file.path for file in files_of(manifests, "links")])
+    documents = files_of(manifests, "documents")
+    load = RankLoad(sum(part.votes for part in parts), sum(file.rows for file in documents))
+    work = work_of("rank", links=load.links)
+    fitted = Fitted.to_memory(engine, work, load, rank_bound, f"round {attempt.step.round} rank", warn)
+    ranking = _Ranking(crawl.root, attempt, fitted.engine, work.seconds, partitions or rank_partitions(load.links))
+    try:
+        with fitted.watching():
+            blocks = ranking.gather(parts, [file.path for file in documents])
+            files = ranking.write(blocks, ranking.sweep(blocks), folders)
+            host_file, counters = ranking.rank_hosts()
+        manifest = Manifest(
+            step="rank",
+            round=attempt.step.round,
+            settings_digest="",
+            files=tuple(file for file in [*files, *host_file] if file.table != INDEX_FILE),
+            counters=counters | {"pages": int(blocks.offsets[-1])},
+            consumed=(),
+            started_at=iso(now),
+            ended_at=iso(datetime.now(UTC)),
+            index_links=folders,
+            memory=fitted.memory,
+            cpu=fitted.cpu,
+            index_files=tuple(file for file in files if file.table == INDEX_FILE),
+        )
+        crawl.commit(manifest, f"-{suffix}")
+    finally:
+        attempt.clear()
     return manifest
 
 
-def rank_in_memory(
-    root: str, round_: int, manifests: Sequence[Manifest], folders: Mapping[str, str]
-) -> tuple[list[TableFile], dict[str, int]]:
-    """Return the files and counters of a `rank` step; `folders` maps segments to folders for their link data."""
-    paths = {table: [file.path for file in files_of(manifests, table)] for table in ("links", "documents")}
-    known = read_sources(root, paths["links"])
-    pages = known.pages
-    documents = read_table(root, paths["documents"], DOCUMENTS, endorsements.DOCUMENT_COLUMNS)
-    links = read_endorsing(root, paths["links"], documents, known)
-    anchors = count_anchors(links.sources, links.targets, links.anchors, links.fragments, pages)
-    page_ranks = rank_pages(links, pages)
-    files = [
-        write_ranks(root, round_, pages, page_ranks, anchors),
-        write_host_ranks(root, round_, pages.hosts, pages.host_of[links.sources], pages.host_of[links.targets]),
-    ]
-    for segment, folder in folders.items():
-        files += add_links(root, segment, folder, link_data(doc_keys(root, segment), pages, page_ranks.ranks, anchors))
-    counters = {
-        "links": pc.sum(pc.equal(links.fragments, "")).as_py() or 0,
-        "pages": len(pages.urls),
-        "hosts": len(pages.hosts),
-    }
-    return [file for file in files if file], counters
+class _Ranking:
+    """The pipelines of a `rank` step, in their order. `seconds` estimates the CPU time of all of them."""
+
+    def __init__(self, root: str, attempt: Attempt, engine: Engine, seconds: float, partitions: int) -> None:
+        self._root, self._attempt, self._engine, self._seconds = root, attempt, engine, seconds
+        self._scratch, self._partitions = Scratch(attempt.scratch), partitions
+
+    def gather(self, parts: Sequence[Part], documents: Sequence[str]) -> Blocks:
+        """Partition the links in parts of files of `links`, with the duplicates in files of `documents`."""
+
+        def build(pipeline: beam.Pipeline) -> None:
+            read_from = {"links": pipeline | "Links" >> beam.Create(parts)}
+            read_from["documents"] = pipeline | "Documents" >> beam.Create(documents)
+            read_from | "GatherLinks" >> GatherLinks(self._root, self._scratch, self._partitions)
+
+        self._engine.run(build, self._seconds / 2)
+        sizes = [pc.sum(hosts["pages"]).as_py() or 0 for hosts in self._read("hosts", HOSTS)]
+        return Blocks(np.cumsum([0, *sizes]))
+
+    def sweep(self, blocks: Blocks) -> int:
+        """Sweep until ranks converge; return the number of sweeps."""
+        if len(blocks.bounds) == 2:  # noqa: PLR2004  # a single block
+            rank_block(self._scratch, blocks)
+            return 1
+
+        def build(pipeline: beam.Pipeline, first: int) -> None:
+            numbers = pipeline | "Blocks" >> beam.Create(range(len(blocks.bounds) - 1)) | "Spread" >> beam.Reshuffle()
+            numbers | "SweepRanks" >> SweepRanks(self._scratch, blocks, first, _SWEEPS_PER_PIPELINE)
+
+        sweeps, change = 0, np.inf
+        while sweeps < MAX_SWEEPS and change >= TOLERANCE * blocks.offsets[-1]:
+            self._engine.run(partial(build, first=sweeps), self._seconds / 50)
+            sweeps += _SWEEPS_PER_PIPELINE
+            change = self._scratch.read(f"change{sweeps}", 0, CHANGE)["change"][0].as_py()
+        return sweeps
+
+    def write(self, blocks: Blocks, sweeps: int, folders: dict[str, str]) -> list[TableFile]:
+        """Write ranks and link data; `folders` maps segments to folders for their link data."""
+
+        def build(pipeline: beam.Pipeline) -> None:
+            numbers = pipeline | "Partitions" >> beam.Create(range(self._partitions))
+            written = numbers | "WriteRanks" >> WriteRanks(
+                self._root, self._attempt.step.round, self._scratch, blocks, sweeps, folders
+            )
+            written | "Report" >> ReportFiles(self._attempt.report)
+
+        self._engine.run(build, self._seconds / 2)
+        return self._attempt.files()
+
+    def rank_hosts(self) -> tuple[list[TableFile], dict[str, int]]:
+        """Write `host_ranks`; return its file, and the counters of links and hosts."""
+        names = pc.unique(pa.concat_tables(self._read("hosts", HOSTS))["host"]).sort()
+        between = pa.concat_tables(self._read("host_links", HOST_LINKS))
+        ends = [pc.index_in(between[end], value_set=names).to_numpy().astype(np.int64) for end in ("source", "target")]
+        file = write_host_ranks(self._root, self._attempt.step.round, names, *ends)
+        return [file] if file else [], {"links": pc.sum(between["links"]).as_py() or 0, "hosts": len(names)}
+
+    def _read(self, name: str, schema: pa.Schema) -> list[pa.Table]:
+        return [self._scratch.read(name, number, schema) for number in range(self._partitions)]

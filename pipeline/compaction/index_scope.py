@@ -34,7 +34,7 @@ def rank_anew(crawl: CrawlDir, settings: Settings, engine: Engine) -> list[Manif
     """Rank the index if it was ranked before it was made anew, also by a program that was killed since."""
     if not has_lost_ranks(crawl.manifests()):
         return []
-    return [rank(crawl, engine, settings.ranking.max_links, datetime.now(UTC))]
+    return [rank(crawl, engine, datetime.now(UTC))]
 
 
 def differs(crawl: CrawlDir, manifests: Sequence[Manifest], wanted: IndexScope) -> bool:

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
     settings = stored_settings(directory)
     with Lock(directory) as claimed:
-        manifest = rank(claimed, chosen, settings.ranking.max_links, datetime.now(UTC), _warn)
+        manifest = rank(claimed, chosen, datetime.now(UTC), _warn)
     print(describe_manifest(manifest))
 
 

@@ -291,7 +291,7 @@ def rank_after_crawl(directory: CrawlDir, ranking: Ranking, engine: Engine, obse
     try:
         observer.busy("ranking pages and hosts by their links")
         now = datetime.now(UTC)
-        observer.step_committed(rank(directory, engine, ranking.max_links, now, observer.warn))
+        observer.step_committed(rank(directory, engine, now, observer.warn))
     except Exception as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         again = "" if "run the command again" in reason else f"; try again with: beamtrawl rank {directory.root}"

@@ -14,11 +14,9 @@ from ...transforms.memory.bounds import (
     UpdateLoad,
     compact_bound,
     fetch_bound,
-    partitioned_bound,
     rank_bound,
     update_bound,
 )
-from ...transforms.settings import Ranking
 
 _LINKS = 40  # of a page, roughly
 
@@ -164,7 +162,7 @@ def _memory(pages: int, rounds: int, bytes_in: float, workers: int) -> dict[str,
         "fetch": fetch_bound(FetchLoad(some, some), parts),
         "update": update_bound(UpdateLoad(some, body_bytes, min(body_bytes, GROUP_BYTES), some), parts),
         "compact": compact_bound(CompactLoad(workers, HELD, 500 * min(pages, MAX_DOCUMENTS)), parts),
-        "rank": rank_bound(ranked, parts) if ranked.links <= Ranking().max_links else partitioned_bound(ranked, parts),
+        "rank": rank_bound(ranked, parts),
     }
 
 

@@ -11,13 +11,14 @@ SHARD_BYTES = 4 << 20
 """Compressed bytes of visits in a shard of hosts of an update step, unless memory is short."""
 
 PARTITION_LINKS = 250_000
-"""Links of a partition, if pipelines rank them."""
+"""Links of a partition that is ranked."""
 
 USED = 200 * MB
 """What the program has before a step, if it is not measured."""
 
 _IN_DRIVER = 200 * MB  # several copies of the groups that workers take
 _LEAST_SHARD_BYTES = 1 << 20
+_MOST_PARTITIONS = 1_000  # of links: each sends each a batch
 
 
 class Parts(NamedTuple):
@@ -146,24 +147,16 @@ def update_bound(load: UpdateLoad, parts: Parts) -> int:
     return load.used + 140 * MB + shuffled + _processes(parts) + parts.workers * (36 * text + 4 * load.group_bytes)
 
 
-def fits_in_memory(load: RankLoad, max_links: int, most: int | None) -> bool:
-    """Return whether links are ranked in memory: so many at most, within the bytes that the machine gives.
-
-    Else pipelines rank them, unless that takes more.
-    """
-    bound = rank_bound(load, ONE)
-    return load.links <= max_links and (most is None or bound <= max(most, partitioned_bound(load, ONE)))
+def rank_partitions(links: int) -> int:
+    """Return into how many partitions links are divided: of PARTITION_LINKS, and of more if these were too many."""
+    return max(1, min(-(-links // PARTITION_LINKS), _MOST_PARTITIONS))
 
 
 def rank_bound(load: RankLoad, parts: Parts) -> int:
-    """Return the bound of ranking in memory, whatever the parts."""
-    return load.used + 130 * MB + 270 * load.links + 2_000 * load.documents
-
-
-def partitioned_bound(load: RankLoad, parts: Parts) -> int:
-    """Return the bound of ranking by pipelines; what they shuffle is in a file, and a worker has a partition."""
-    of_worker = 400 * min(load.links, PARTITION_LINKS)
-    return load.used + 140 * MB + _processes(parts) + parts.workers * of_worker + 20 * load.links
+    """Return the bound of ranking; what its pipelines shuffle is in a file, and a worker has a partition."""
+    partitions = rank_partitions(load.links)
+    of_worker = 400 * (load.links // partitions)
+    return load.used + 140 * MB + _processes(parts) + parts.workers * of_worker + 2_000 * partitions**2
 
 
 def compact_bound(load: CompactLoad, parts: Parts) -> int:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ..indexing.link_folders import as_names
 from ..tables.schemas import RANKS
-from .endorsements import Pages, sorted_codes
+from .endorsements import Pages, codes_of, group_numbers, sorted_codes
 from .pagerank import Longs
 from .words_around import with_words_around, without_words_around
 
@@ -43,7 +43,26 @@ COUNTED = ["is_section", "target", "fragment", "anchor", "hosts"]
 
 _KEY = ["host", "folded", "target", "fragment"]
 _OF_KEY = ["is_section", "is_own"]
-_TEXTS = ("folded", "around", "anchor", "fragment")
+_TEXTS = ("host", "folded", "around", "anchor", "fragment")
+_STRINGS = ["host", "anchor", "fragment"]
+
+
+class Links(NamedTuple):
+    """Links that endorse pages, as parallel arrays of numbers, and the strings that these stand for, sorted."""
+
+    hosts: Longs  # of the sources
+    targets: Longs
+    anchors: Longs
+    fragments: Longs  # of the section that is linked, or of ""
+    is_own: npt.NDArray[np.bool_]  # the target is of the same host
+    texts: tuple[pa.Array, pa.Array, pa.Array]  # of hosts, anchors, fragments
+
+    @classmethod
+    def of(cls, links: pa.Table, targets: Longs, pages: Pages) -> "Links":
+        """Links with `host`, `anchor` and `fragment`, to these `targets`, which are numbers in `pages`."""
+        (hosts, names), (anchors, texts), (fragments, ids) = map(sorted_codes, links.select(_STRINGS).columns)
+        of_targets = pc.fill_null(pc.index_in(pages.hosts, value_set=names), -1).to_numpy()[pages.host_of[targets]]
+        return cls(hosts, targets, anchors, fragments, hosts == of_targets, (names, texts, ids))
 
 
 class Votes(NamedTuple):
@@ -54,51 +73,37 @@ class Votes(NamedTuple):
     """
 
     rows: pa.Table  # _TEXTS are numbers below; `is_section`: there is a fragment; `is_own`: of the target's own host
-    folded: pa.Array
-    anchors: pa.Array
-    fragments: pa.Array
+    texts: tuple[pa.Array, ...]
 
-    def spelled(self, rows: pa.Table) -> pa.Table:
-        """Some of the rows, or what is counted of them, with strings."""
-        arrays = (self.folded, self.folded, self.anchors, self.fragments)
-        for name, texts in zip(_TEXTS, arrays, strict=True):
-            if name in rows.column_names:
-                rows = rows.set_column(rows.column_names.index(name), name, texts.take(rows[name]))
+    def spelled(self) -> pa.Table:
+        """The rows with strings."""
+        rows = self.rows
+        for name, texts in zip(_TEXTS, self.texts, strict=True):
+            rows = rows.set_column(rows.column_names.index(name), name, texts.take(rows[name]))
         return rows
 
 
-def count_anchors(
-    sources: Longs, targets: Longs, anchors: pa.ChunkedArray, fragments: pa.ChunkedArray, pages: Pages
-) -> pa.Table:
-    """The specific anchors of each page and section, as of `count_votes`, from all links that endorse pages."""
-    hosts = pages.host_of[sources]
-    columns = {"host": hosts, "target": targets, "is_own": hosts == pages.host_of[targets]}
-    votes = votes_of(pa.table(columns | {"anchor": anchors, "fragment": fragments}), pages)
-    return votes.spelled(count_votes(keep_specific(votes.rows)))
+def votes_of(links: Links, pages: Pages) -> Votes:
+    """The votes of all links to these targets.
 
-
-def votes_of(links: pa.Table, pages: Pages) -> Votes:
-    """The votes of links.
-
-    `links` has the `host` of the source, the `target` as a number in `pages`, `is_own` if that is a page of the same
-    host, the `fragment` and the `anchor`, of all links to these targets. A host has one vote for a page or section and
-    an anchor, whatever the letter case. Left out are anchors that are the end of the target's URL, of pages those
-    without letters or digits and directions, and of sections those that are no `analysis.name`: "next()" may be one.
+    A host has one vote for a page or section and an anchor, whatever the letter case. Left out are anchors that are the
+    end of the target's URL, of pages those without letters or digits and directions, and of sections those that are no
+    `analysis.name`: "next()" may be one.
     """
-    codes, anchors = sorted_codes(links["anchor"])
+    codes, (names, anchors, fragments) = links.anchors, links.texts
     lower = pc.utf8_lower(anchors)
-    folded_codes, folded = sorted_codes(pa.chunked_array([lower]))
-    fragment_codes, fragments = sorted_codes(links["fragment"])
-    is_section = pc.not_equal(fragments, "").to_numpy(zero_copy_only=False)[fragment_codes]
+    folded_codes, folded = codes_of(lower)
+    is_section = pc.not_equal(fragments, "").to_numpy(zero_copy_only=False)[links.fragments]
     describes = pc.and_not(pc.match_substring_regex(anchors, r"[\p{L}\p{N}]"), is_direction(lower))
     chosen = describes.to_numpy(zero_copy_only=False)[codes]
     chosen[is_section] = _are_names(codes[is_section], anchors)
-    chosen &= ~_is_address(codes, links["target"].to_numpy(), lower, pages)
-    columns = {"folded": folded_codes[codes], "fragment": fragment_codes, "anchor": codes, "is_section": is_section}
-    table = pa.table(columns | {column: links[column] for column in ("host", "target", "is_own")})
-    votes = table.filter(pa.array(chosen)).group_by([*_KEY, *_OF_KEY]).aggregate([("anchor", "min")])
+    chosen &= ~_is_address(codes, links.targets, lower, pages)
+    columns = {"host": links.hosts, "folded": folded_codes[codes], "target": links.targets, "anchor": codes}
+    columns |= {"fragment": links.fragments, "is_section": is_section, "is_own": links.is_own}
+    table = pa.table({name: column[chosen] for name, column in columns.items()})
+    votes = table.group_by([*_KEY, *_OF_KEY]).aggregate([("anchor", "min")])
     rows, folded = with_words_around(votes.rename_columns([*_KEY, *_OF_KEY, "anchor"]), folded)
-    return Votes(rows, folded, anchors, fragments)
+    return Votes(rows, (names, folded, folded, anchors, fragments))
 
 
 def is_direction(folded: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -115,10 +120,8 @@ def keep_specific(votes: pa.Table) -> pa.Table:
 
     Needs all votes of a host and anchor.
     """
-    of_anchor = ["host", "folded", "is_section"]
-    counts = votes.group_by(of_anchor).aggregate([([], "count_all")])
-    few = counts.filter(pc.less_equal(counts["count_all"], MAX_TARGETS)).select(of_anchor)
-    return votes.join(few, of_anchor, join_type="left semi")
+    groups = group_numbers(*(codes_of(votes[name])[0] for name in ("host", "folded", "is_section")))
+    return votes.filter(pa.array(np.bincount(groups)[groups] <= MAX_TARGETS))
 
 
 def count_votes(votes: pa.Table) -> pa.Table:

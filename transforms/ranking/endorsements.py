@@ -52,25 +52,41 @@ def pages_of(ends: pa.Table) -> Pages:
     """Numbers the URLs at the ends of links, in the order of their keys."""
     rows = ends.group_by("key").aggregate([("url", "min")]).sort_by("key")
     urls = rows["url_min"].combine_chunks()
-    parts = (urls[start : start + _URLS].to_pylist() for start in range(0, len(urls), _URLS))
-    hosts = [pa.array([host(url) for url in part], pa.string()).dictionary_encode() for part in parts]
-    host_of, names = sorted_codes(pa.chunked_array(hosts, pa.dictionary(pa.int32(), pa.string())))
+    host_of, names = sorted_codes(pa.array(map(host, urls.to_pylist()), pa.string()))
     return Pages(rows["key"].combine_chunks(), urls, names, host_of)
 
 
-def sorted_codes(column: pa.ChunkedArray) -> tuple[Longs, pa.Array]:
-    """The distinct strings of a column in their order, and the number of each of its rows among them.
+def codes_of(column: pa.Array | pa.ChunkedArray) -> tuple[Longs, pa.Array]:
+    """The distinct strings of a column, and the number of each of its rows among them."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column  # else each chunk is compared
+    encoded = whole.dictionary_encode()
+    return encoded.indices.to_numpy().astype(np.int64), encoded.dictionary
+
+
+def sorted_codes(column: pa.Array | pa.ChunkedArray) -> tuple[Longs, pa.Array]:
+    """`codes_of` strings in their order.
 
     >>> codes, texts = sorted_codes(pa.chunked_array([["b", "a"], ["b"]]))
     >>> codes.tolist(), texts.to_pylist()
     ([1, 0, 1], ['a', 'b'])
     """
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    whole = encoded.unify_dictionaries().combine_chunks()
-    order = pc.array_sort_indices(whole.dictionary)
+    codes, texts = codes_of(column)
+    order = pc.array_sort_indices(texts)
     places = np.empty(len(order), np.int64)
     places[order.to_numpy()] = np.arange(len(order))
-    return places[whole.indices.to_numpy()], whole.dictionary.take(order)
+    return places[codes], texts.take(order)
+
+
+def group_numbers(*columns: Longs) -> Longs:
+    """The number of the group of rows that are alike in all columns, which have numbers from 0 on.
+
+    >>> group_numbers(np.array([1, 0, 1, 1]), np.array([5, 5, 5, 6])).tolist()
+    [1, 0, 1, 2]
+    """
+    groups = np.zeros(len(columns[0]), np.int64)
+    for numbers in columns:
+        _, groups = np.unique(groups * (numbers.max(initial=0) + 1) + numbers, return_inverse=True)
+    return groups
 
 
 def current_links(links: pa.Table) -> CurrentLinks:
@@ -110,18 +126,14 @@ def _of_sections(links: pa.Table) -> Iterator[pa.Table]:
         yield rows.append_column("fragment", sections.field("id"))
 
 
-def weights_of(hosts: Longs, targets: Longs, anchors: pa.ChunkedArray, fragments: pa.ChunkedArray) -> Floats:
+def weights_of(hosts: Longs, targets: Longs, anchors: Longs, fragments: Longs) -> Floats:
     """How much each link counts for the rank of its target: 1/√n, if n links of its host to it have its anchor.
 
-    So a host whose n pages say the same of a page or section, as those of a menu do, has √n votes for it. Hosts and
-    pages are numbers. Needs all links to these targets.
+    So a host whose n pages say the same of a page or section, as those of a menu do, has √n votes for it. All are
+    numbers. Needs all links to these targets.
     """
-    said = hosts
-    for numbers in (targets, sorted_codes(anchors)[0], sorted_codes(fragments)[0]):
-        _, said, counts = np.unique(
-            said * (numbers.max(initial=0) + 1) + numbers, return_inverse=True, return_counts=True
-        )
-    return 1 / np.sqrt(counts[said])
+    groups = group_numbers(hosts, targets, anchors, fragments)
+    return 1 / np.sqrt(np.bincount(groups)[groups])
 
 
 def duplicates(documents: pa.Table) -> pa.Table:
@@ -144,9 +156,9 @@ def representatives(keys: pa.Array, redirects: pa.Table, copies: pa.Table) -> Lo
     return resolve(aliases)
 
 
-def sites_of(pages: Pages) -> pa.Array:
-    """The site of each of `pages.hosts`."""
-    return pa.array(map(site, pages.hosts.to_pylist()), pa.string())
+def sites_of(hosts: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """The site of each host."""
+    return pa.array(map(site, hosts.to_pylist()), pa.string())
 
 
 def as_sources(representatives: Longs, sites: pa.Array) -> Longs:
@@ -165,7 +177,5 @@ def as_sources(representatives: Longs, sites: pa.Array) -> Longs:
 def _numbers(keys: pa.Array | pa.ChunkedArray, known: pa.Array) -> Longs:
     return pc.fill_null(pc.index_in(keys, value_set=known), -1).to_numpy(zero_copy_only=False).astype(np.int64)
 
-
-_URLS = 65_536  # of which the hosts are found at a time
 
 _NO_ENDORSEMENT = rf"(?i)(^|\s)({'|'.join(sorted(NOT_ENDORSING))})(\s|$)"

@@ -44,15 +44,6 @@ def distinct(sources: Longs, targets: Longs, nodes: int) -> tuple[Longs, Longs]:
     return edges % nodes, edges // nodes
 
 
-def heaviest(sources: Longs, targets: Longs, weights: Floats, nodes: int) -> tuple[Longs, Longs, Floats]:
-    """`distinct` edges, each with the largest of its weights."""
-    is_edge = sources != targets
-    edges, which = np.unique((targets * nodes + sources)[is_edge], return_inverse=True)
-    largest = np.zeros(len(edges))
-    np.maximum.at(largest, which, weights[is_edge])
-    return edges % nodes, edges // nodes, largest
-
-
 def pagerank(sources: Longs, targets: Longs, nodes: int, weights: Floats | None = None) -> Floats:
     """PageRank (Brin and Page 1998) of distinct edges, relative to the mean: an average node has 1.
 
@@ -64,20 +55,13 @@ def pagerank(sources: Longs, targets: Longs, nodes: int, weights: Floats | None 
     rank = np.ones(nodes)
     for _ in range(MAX_SWEEPS):
         before = rank
-        shares, dangling = outgoing_shares(rank, out)
+        shares = np.divide(rank, out, out=np.zeros(nodes), where=out > 0)
+        dangling = float(rank[out == 0].sum())
         passed: Floats = np.bincount(targets, weights=shares[sources] * weights, minlength=nodes).astype(np.float64)
         rank = next_ranks(passed, dangling, nodes)
         if np.abs(rank - before).sum() < TOLERANCE * nodes:
             break
     return rank
-
-
-def outgoing_shares(rank: Floats, out: Floats | Longs) -> tuple[Floats, float]:
-    """The rank that each node gives by an edge of weight 1, and the total rank of nodes without targets.
-
-    `out` is the total weight of its edges.
-    """
-    return np.divide(rank, out, out=np.zeros(len(rank)), where=out > 0), float(rank[out == 0].sum())
 
 
 def next_ranks(passed: Floats, dangling: float, nodes: int) -> Floats:

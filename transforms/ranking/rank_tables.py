@@ -11,9 +11,8 @@ from ..indexing.write_segment import DOCS
 from ..tables.schemas import HOST_RANKS, RANKS
 from ..tables.table_files import TableFile, TableWriter, open_parquet
 from .anchors import ANCHORS, NAMES, anchors_of, names_of
-from .endorsements import Pages, weights_of
-from .pagerank import Floats, Longs, distinct, harmonic_centrality, heaviest, pagerank
-from .read_links import Links
+from .endorsements import Pages
+from .pagerank import Floats, Longs, distinct, harmonic_centrality, pagerank
 
 LINK_DATA = pa.schema([("link_rank", pa.float64()), ("anchors", ANCHORS), ("names", NAMES)])
 """The link data of a document."""
@@ -27,18 +26,6 @@ class PageRanks(NamedTuple):
     ranks: Floats
     links: Longs  # pages that link to it
     hosts: Longs  # hosts of these pages
-
-
-def rank_pages(links: Links, pages: Pages) -> PageRanks:
-    """The ranks of all pages from all links that endorse them, in memory."""
-    count = len(pages.urls)
-    hosts = pages.host_of[links.sources]
-    # The target of each distinct pair of a host and a page that it links to.
-    by_host = np.unique(hosts * count + links.targets) % max(1, count)
-    weights = weights_of(hosts, links.targets, links.anchors, links.fragments)
-    sources, targets, weights = heaviest(links.sources, links.targets, weights, count)
-    linked = (np.bincount(ends, minlength=count) for ends in (targets, by_host))
-    return PageRanks(pagerank(sources, targets, count, weights), *linked)
 
 
 def write_ranks(root: str, round_: int, pages: Pages, page_ranks: PageRanks, anchors: pa.Table) -> TableFile | None:

@@ -4,8 +4,9 @@ A host that calls a page "Installation" and "previous Installation" has said "pr
 of many pages describe none of them, in any language, as with whole anchors.
 """
 
-from collections.abc import Iterator
+import itertools
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -55,22 +56,19 @@ def _divided(folded: pa.Array, pages: pa.Table) -> tuple[pa.Table, pa.Array]:
     numbers = pc.unique(pages["folded"])
     texts = folded.take(numbers)
     parts, words, count = list[pa.Table](), [folded.slice(0, 0)], 0
-    for around, rest in _ways(texts):
-        place = pc.index_in(rest, value_set=texts)
-        is_text = pc.is_valid(place)
-        distinct = around.filter(is_text).dictionary_encode()
-        codes = pc.add(distinct.indices.cast(pa.int64()), len(folded) + count)
-        columns = [numbers.filter(is_text), codes, numbers.take(place.drop_null())]
-        parts.append(pa.table(columns, ["folded", "around", "rest"]))
-        words.append(distinct.dictionary)
-        count += len(distinct.dictionary)
+    for more, is_before in itertools.product(range(1, MAX_AROUND + 1), (True, False)):
+        pieces = pc.split_pattern(texts, " ", max_splits=more, reverse=not is_before)
+        rows = np.flatnonzero(pc.equal(pc.list_value_length(pieces), more + 1).to_numpy(zero_copy_only=False))
+        rest = pc.list_element(pieces.take(pa.array(rows)), more if is_before else 0)
+        place = pc.index_in(rest, value_set=texts)  # of few: most words around a text leave no other
+        found, rows = place.drop_null(), rows[place.is_valid().to_numpy(zero_copy_only=False)]
+        pattern = rf"\S+(?: \S+){{{more - 1}}}"
+        pattern = rf"^(?P<around>{pattern} ).+$" if is_before else rf"^.+(?P<around> {pattern})$"
+        around = pc.extract_regex(texts.take(pa.array(rows)), pattern).field("around").dictionary_encode()
+        is_around = around.is_valid()
+        codes = pc.add(around.indices.cast(pa.int64()), len(folded) + count)
+        columns = [numbers.take(pa.array(rows)), codes, numbers.take(found)]
+        parts.append(pa.table(columns, ["folded", "around", "rest"]).filter(is_around))
+        words.append(around.dictionary)
+        count += len(around.dictionary)
     return pa.concat_tables(parts), pa.concat_arrays(words)
-
-
-def _ways(texts: pa.Array) -> Iterator[tuple[pa.Array, pa.Array]]:
-    """The words around the rest of each text, and that rest; null if there are too few words."""
-    for more in range(MAX_AROUND):
-        words = rf"\S+(?: \S+){{{more}}}"
-        for pattern in (rf"^(?P<around>{words} )(?P<rest>.+)$", rf"^(?P<rest>.+)(?P<around> {words})$"):
-            parts = pc.extract_regex(texts, pattern)
-            yield parts.field("around"), parts.field("rest")

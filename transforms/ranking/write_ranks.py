@@ -1,6 +1,6 @@
 """Writes the table `ranks` and the link data of each index segment, from partitioned links in `Scratch`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import apache_beam as beam
@@ -10,7 +10,7 @@ import pyarrow as pa
 from ..tables.batches import Batch, from_ipc, split, to_ipc
 from ..tables.schemas import KEY
 from ..tables.table_files import TableFile
-from .pagerank_partitioned import read_ranks
+from .pagerank_partitioned import Blocks
 from .partition_links import ANCHORS, LINKED, read_pages
 from .rank_tables import LINK_DATA, PageRanks, add_links, doc_keys, link_data, write_ranks
 from .scratch import Scratch
@@ -30,17 +30,17 @@ class WriteRanks(beam.PTransform):
         root: str,
         round_: int,
         scratch: Scratch,
-        sizes: Sequence[int],
+        blocks: Blocks,
         sweeps: int,
         folders: Mapping[str, str],
     ) -> None:
         super().__init__()
-        self._root, self._folders, self._sizes = root, folders, sizes
-        self._write = (root, round_, scratch, sweeps, sizes)
+        self._root, self._folders, self._partitions = root, folders, len(blocks.offsets) - 1
+        self._write = (root, round_, scratch, sweeps, blocks)
 
     def expand(self, partitions: beam.PCollection[int]) -> beam.PCollection[TableFile]:
         segments = partitions.pipeline | "Segments" >> beam.Create(list(self._folders))
-        documents = segments | "ReadDocuments" >> beam.FlatMap(_read_documents, self._root, len(self._sizes))
+        documents = segments | "ReadDocuments" >> beam.FlatMap(_read_documents, self._root, self._partitions)
         written = (
             {"partition": partitions | "Keyed" >> beam.Map(_keyed), "documents": documents}
             | "WithDocuments" >> beam.CoGroupByKey()
@@ -70,11 +70,11 @@ def _write(
     round_: int,
     scratch: Scratch,
     sweeps: int,
-    sizes: Sequence[int],
+    blocks: Blocks,
 ) -> Iterator[Any]:
     partition, grouped = element
     pages = read_pages(scratch, partition)
-    _, ranks = read_ranks(partition, scratch, sweeps, sizes)
+    ranks = blocks.ranks_of(partition, scratch, sweeps)
     anchors = scratch.read("anchors", partition, ANCHORS)
     linked = scratch.read("linked", partition, LINKED)
     if not linked.num_rows:  # no links to any page of this partition

@@ -66,11 +66,6 @@ class Ranking:
     after_crawl: bool = setting(
         True, "Whether to compute ranks at the end of a crawl. beamtrawl rank computes them at any time."
     )
-    max_links: int = setting(
-        4_000_000,
-        "Maximum number of links and linked sections to rank in memory, at about 270 bytes each. Larger graphs run"
-        " through Beam.",
-    )
 
 
 @dataclasses.dataclass(frozen=True)
