@@ -33,11 +33,10 @@ from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.gateway.searches import PAGE_PER_HOST
 from beamtrawl.search.index.bm25f import WEIGHTING
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
-from beamtrawl.transforms.ranking.anchors import count_anchors
 from benchmarks import lucene
 from benchmarks.asking import best
 from benchmarks.judged_queries import Collection, bm25s, by_bm25s
-from benchmarks.known_item import fields_of, read_crawl, tantivy_search
+from benchmarks.known_item import count_anchors, fields_of, read_crawl, tantivy_search
 
 QUERIES = Path(__file__).with_suffix(".tsv")
 DEPTH = 100  # of --misses
@@ -135,7 +134,7 @@ def main() -> int:
     roots = {name: url.rstrip("/") for name, _, url in (site.partition("=") for site in arguments.sites)}
     queries = read(arguments.queries, roots)
     crawl = CrawlDir(arguments.dir)
-    _, documents, pages, endorsing = read_crawl(crawl)
+    _, documents, pages, _, links = read_crawl(crawl)
     if missing := {url for query in queries for url in query.urls} - set(documents["url"].to_pylist()):
         print(f"not in the index: {', '.join(sorted(missing))}")
     index = Index.open(crawl)
@@ -143,7 +142,7 @@ def main() -> int:
     figures |= judge("beamtrawl, grouped", queries, lambda text: grouped(index, text))
     if arguments.misses:
         name_misses(queries, lambda text: [url for _, url in best(index, text, DEPTH)])
-    anchors = count_anchors(endorsing.sources, endorsing.targets, endorsing.anchors, endorsing.fragments, pages)
+    anchors = count_anchors(links, pages)
     fields = list(fields_of(documents, pages, anchors))
     figures |= judge("tantivy", queries, tantivy_search(iter(fields)))
     if bm25s:

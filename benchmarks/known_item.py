@@ -36,11 +36,12 @@ from beamtrawl.search.index.segment import Segment
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.indexing.live_segments import live_index
 from beamtrawl.transforms.indexing.write_segment import DOCS, url_text
-from beamtrawl.transforms.ranking.anchors import anchors_of, count_anchors, keep_specific, votes_of
-from beamtrawl.transforms.ranking.endorsements import DOCUMENT_COLUMNS, Pages
-from beamtrawl.transforms.ranking.rank_tables import add_links, doc_keys, link_data, rank_pages
-from beamtrawl.transforms.ranking.read_links import Links, read_endorsing, read_sources
-from beamtrawl.transforms.tables.schemas import DOCUMENTS
+from beamtrawl.transforms.ranking import endorsements
+from beamtrawl.transforms.ranking.anchors import Links, anchors_of, count_votes, keep_specific, votes_of
+from beamtrawl.transforms.ranking.endorsements import DOCUMENT_COLUMNS, LINK_COLUMNS, Pages
+from beamtrawl.transforms.ranking.pagerank import Floats, Longs, pagerank
+from beamtrawl.transforms.ranking.rank_tables import add_links, doc_keys, link_data
+from beamtrawl.transforms.tables.schemas import DOCUMENTS, LINKS
 from beamtrawl.transforms.tables.table_files import open_parquet, read_table
 from beamtrawl.transforms.urls.canonical import host
 from benchmarks.asking import best
@@ -68,7 +69,21 @@ class Crawled(NamedTuple):
     segments: list[str]
     documents: pa.Table  # those that the index has
     pages: Pages
-    endorsing: Links
+    sources: Longs  # of the links
+    links: Links
+
+    def ranks(self) -> Floats:
+        """The link ranks of the pages."""
+        of = self.links
+        weights = endorsements.weights_of(of.hosts, of.targets, of.anchors, of.fragments)
+        edges = pa.table({"source": self.sources, "target": of.targets, "weight": weights})
+        edges = edges.group_by(["source", "target"]).aggregate([("weight", "max")])
+        sources, targets, weights = (column.to_numpy() for column in edges.columns)
+        return pagerank(sources, targets, len(self.pages.urls), weights)
+
+
+def count_anchors(links: Links, pages: Pages) -> pa.Table:
+    return count_votes(keep_specific(votes_of(links, pages).spelled()))
 
 
 def read_crawl(crawl: CrawlDir) -> Crawled:
@@ -80,19 +95,23 @@ def read_crawl(crawl: CrawlDir) -> Crawled:
             indexed |= set(file.read(["url"])["url"].to_pylist())
     links = [file.path for file in files_of(manifests, "links")]
     documents = read_table(crawl.root, [f.path for f in files_of(manifests, "documents")], DOCUMENTS)
-    known = read_sources(crawl.root, links)
-    endorsing = read_endorsing(crawl.root, links, documents.select(DOCUMENT_COLUMNS), known)
+    table = read_table(crawl.root, links, LINKS, LINK_COLUMNS)
+    pages, current = endorsements.pages_of(endorsements.ends_of(table)), endorsements.current_links(table)
+    copies = endorsements.duplicates(documents.select(DOCUMENT_COLUMNS))
+    targets = endorsements.representatives(pages.keys, current.redirects, copies)
+    sources = endorsements.as_sources(targets, endorsements.sites_of(pages.hosts).take(pa.array(pages.host_of)))
+    rows = current.endorsing
+    ends = sources[pages.numbers(rows["source_key"])], targets[pages.numbers(rows["target_key"])]
+    sources, targets = (end[ends[0] != ends[1]] for end in ends)
+    hosts = pages.hosts.take(pa.array(pages.host_of[sources]))
+    rows = rows.filter(pa.array(ends[0] != ends[1])).append_column("host", hosts)
     shown = documents.filter(pc.is_in(documents["url"], value_set=pa.array(sorted(indexed))))
-    return Crawled(segments, shown, known.pages, endorsing)
+    return Crawled(segments, shown, pages, sources, Links.of(rows, targets, pages))
 
 
 def items_of(links: Links, pages: Pages, askable: set[str], most: int) -> list[Item]:
     """At most so many items of each host."""
-    hosts = pages.host_of[links.sources]
-    table = pa.table({"host": hosts, "target": links.targets, "is_own": hosts == pages.host_of[links.targets]})
-    table = table.append_column("anchor", links.anchors).append_column("fragment", links.fragments)
-    votes = votes_of(table, pages)
-    given = votes.spelled(keep_specific(votes.rows))
+    given = keep_specific(votes_of(links, pages).spelled())
     given = given.filter(pc.is_valid(given["anchor"]))
     leads = given.group_by(["target", "folded"]).aggregate([])
     alone = {row["values"] for row in pc.value_counts(leads["folded"]).to_pylist() if row["counts"] == 1}
@@ -115,14 +134,11 @@ def without(links: Links, items: Sequence[Item]) -> Links:
     hidden = {item.number: item.anchor.lower() for item in items}
     is_left = np.ones(len(links.targets), bool)
     numbers = np.flatnonzero(np.isin(links.targets, list(hidden)))
-    texts = links.anchors.take(pa.array(numbers)).to_pylist()
+    texts = links.texts[1].take(pa.array(links.anchors[numbers])).to_pylist()
     is_left[numbers] = [
         text.lower() != hidden[target] for target, text in zip(links.targets[numbers].tolist(), texts, strict=True)
     ]
-    mask = pa.array(is_left)
-    return Links(
-        links.sources[is_left], links.targets[is_left], links.anchors.filter(mask), links.fragments.filter(mask)
-    )
+    return Links(*(column[is_left] for column in links[:5]), links.texts)
 
 
 def judge(name: str, items: Sequence[Item], search: Callable[[str], list[str]]) -> Reciprocals:
@@ -187,12 +203,13 @@ def main() -> None:
     parser.add_argument("--tantivy", action="store_true")
     arguments = parser.parse_args()
     crawl = CrawlDir(arguments.dir)
-    segments, documents, pages, endorsing = read_crawl(crawl)
-    ranks = rank_pages(endorsing, pages).ranks
+    crawled = read_crawl(crawl)
+    segments, documents, pages, _, endorsing = crawled
+    ranks = crawled.ranks()
     askable = {url for url in documents["url"].to_pylist() if not arguments.hosts or host(url) in arguments.hosts}
     items = items_of(endorsing, pages, askable, arguments.queries)
     links = without(endorsing, items)
-    left = count_anchors(links.sources, links.targets, links.anchors, links.fragments, pages)
+    left = count_anchors(links, pages)
 
     try:
         for number, segment in enumerate(segments):

@@ -28,12 +28,11 @@ from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.segment import Segment
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing import analysis
-from beamtrawl.transforms.ranking.anchors import count_anchors
 from beamtrawl.transforms.ranking.endorsements import Pages
-from beamtrawl.transforms.ranking.rank_tables import add_links, doc_keys, link_data, rank_pages
+from beamtrawl.transforms.ranking.rank_tables import add_links, doc_keys, link_data
 from beamtrawl.transforms.sections.section import url_of
 from beamtrawl.transforms.urls.canonical import host
-from benchmarks.known_item import HIDDEN, Crawled, read_crawl
+from benchmarks.known_item import HIDDEN, Crawled, count_anchors, read_crawl
 
 FIRST = 3
 
@@ -110,13 +109,13 @@ def main() -> None:
     arguments = parser.parse_args()
     crawl = CrawlDir(arguments.dir)
     crawled = read_crawl(crawl)
-    pages, links = crawled.pages, crawled.endorsing
+    pages, links = crawled.pages, crawled.links
     askable = {
         url for url in crawled.documents["url"].to_pylist() if not arguments.hosts or host(url) in arguments.hosts
     }
-    counted = count_anchors(links.sources, links.targets, links.anchors, links.fragments, pages)
+    counted = count_anchors(links, pages)
     items = items_of(counted, pages, askable, arguments.queries)
-    ranks = rank_pages(links, pages).ranks
+    ranks = crawled.ranks()
     headings = Headings(crawled.documents)
     for name, left in (("as it is", counted), ("hidden", without(counted, pages, items))):
         try:

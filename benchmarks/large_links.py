@@ -94,6 +94,7 @@ def make(root: str, pages: int, links: int, seed: int) -> int:
     """Write the tables of a crawl of five rounds; return the number of links."""
     web, crawl = Web(pages, seed), CrawlDir(root)
     crawl.write_text("crawl.toml", render(Settings()))
+    crawl.commit(Manifest("seeds", 0, "", (), {}, (), "", ""))
     menu, made = web.anchors(2000 * _MENU), 0
     order = web.chance.permutation(pages)
     for round_, part in enumerate(np.array_split(order, _ROUNDS), 1):
@@ -117,6 +118,7 @@ def make(root: str, pages: int, links: int, seed: int) -> int:
             write_segment(root, segments[-1], table)
         files.append(documents.close())
         written: tuple[TableFile, ...] = tuple(file for file in files if file)
+        crawl.commit(Manifest("fetch", round_, "", (), {}, (), "", ""))
         crawl.commit(Manifest("update", round_, "", written, {}, (), "", "", tuple(segments)))
     return made
 

@@ -19,6 +19,7 @@ from ..transforms.indexing.segment_files import INDEX_FILE
 from ..transforms.memory.bounds import CompactLoad, FetchLoad, Fit, Parts, RankLoad, UpdateLoad, fit
 from ..transforms.memory.limits import Memory
 from ..transforms.tables.table_files import TableFile, parse_report
+from .control import StopSignal
 from .work import Work
 
 L = TypeVar("L", FetchLoad, UpdateLoad, RankLoad, CompactLoad)
@@ -33,6 +34,21 @@ class Engine(Protocol):
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         """Build and run a pipeline to its end; raises if it fails. `seconds` estimates its CPU time."""
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """An engine that can give up a pipeline."""
+
+    def until(self, is_stopped: Callable[[], bool]) -> Engine:
+        """The same engine; its pipelines raise Stopped within seconds of `is_stopped`, but for a function that runs in
+        this process.
+        """
+
+
+def until(engine: Engine, stop: StopSignal) -> Engine:
+    """The engine for a step of a crawl that is given up when `stop` is set, if it can be: not for what was fetched."""
+    return engine.until(stop.is_set) if isinstance(engine, Stoppable) else engine
 
 
 class Peak(Protocol):

@@ -45,6 +45,10 @@ class End(NamedTuple):
     refused: int = 0  # hosts whose addresses are refused, for not_due
 
 
+class Stopped(Exception):
+    """A pipeline was given up because a StopSignal is set; the step is not committed, and another attempt does it."""
+
+
 class StopSignal:
     """Ends a running crawl: no further request starts, and all fetched pages are committed."""
 

@@ -1,5 +1,6 @@
 """The driver: derive the next step from the manifests, run and commit it, until there is none."""
 
+import contextlib
 from datetime import UTC, datetime, timedelta
 
 from ..transforms.aliases.secret import crawl_secret
@@ -9,12 +10,12 @@ from ..transforms.directory.crawl_dir import CrawlDir, Step, next_step
 from ..transforms.directory.pieces import attempts_prefix
 from ..transforms.settings import Settings
 from .add_revisits import add_revisits
-from .attempt import Engine
+from .attempt import Engine, until
 from .compaction.compact_all import compact_all
 from .compaction.damage import Damage
 from .compaction.garbage import remove_garbage
 from .compaction.index_scope import follow_index_scope
-from .control import End, Observer, StopSignal
+from .control import End, Observer, Stopped, StopSignal
 from .fetch_round import fetch_round
 from .next_action import Run, Wait, decide, limit_reached, pages_left
 from .outlook import look, with_counts
@@ -36,7 +37,8 @@ def run_crawl(
     current = with_released(crawl, settings)
     if current.aliases.learn:
         crawl_secret(crawl)  # a file of somebody else ends the crawl before its first request
-    follow_index_scope(crawl, current, engine, observer)
+    with contextlib.suppress(Stopped):
+        follow_index_scope(crawl, current, until(engine, stop), observer)
     release_allowed_urls(crawl, current.traps, datetime.now(UTC))
     release_reopened_urls(crawl, current.traps, datetime.now(UTC))
     release_targets(crawl, datetime.now(UTC))
@@ -67,7 +69,8 @@ def _run_rounds(
         if step.kind == "update":
             update_round(crawl, current, engine, observer, manifests, step)
             if not stop.is_set():
-                compact_all(crawl, current.storage, engine, observer, damage)
+                with contextlib.suppress(Stopped):
+                    compact_all(crawl, current.storage, until(engine, stop), observer, damage)
             crawl.forget_names()  # seeds may have been added meanwhile, or URLs released
             continue
         left = pages_left(current.limits, manifests)

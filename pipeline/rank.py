@@ -120,7 +120,7 @@ class _Ranking:
 
     def sweep(self, blocks: Blocks) -> int:
         """Sweep until ranks converge; return the number of sweeps."""
-        if len(blocks.bounds) == 2:  # noqa: PLR2004  # a single block
+        if len(blocks.bounds) == 2:  # a single block
             rank_block(self._scratch, blocks)
             return 1
 

@@ -26,10 +26,10 @@ from ...transforms.politeness.adopted import write_promises
 from ...transforms.settings import Settings, changed_values, render, settings_digest
 from ...transforms.tables.table_files import TableFile, TableWriter
 from ...transforms.urls.canonical import url_key
-from ..attempt import Attempt, Engine
+from ..attempt import Attempt, Engine, until
 from ..compaction.compact_all import compact_all
 from ..compaction.damage import Damage
-from ..control import Observer, StopSignal
+from ..control import Observer, Stopped, StopSignal
 from ..release_held import release_reopened_urls, with_released
 from ..release_targets import release_targets
 from ..update_round import update_round
@@ -208,7 +208,9 @@ def _import_part(run: _Import, part: Sequence[Slice], rights: Rights, result: Im
     result.robots += chosen.robots
     result.rounds += 1
     _finish_update(crawl, run.settings, run.engine, run.observer)
-    compact_all(crawl, run.settings.storage, run.engine, run.observer, Damage(crawl, run.observer.warn))
+    with contextlib.suppress(Stopped):
+        engine = until(run.engine, run.stop)
+        compact_all(crawl, run.settings.storage, engine, run.observer, Damage(crawl, run.observer.warn))
 
 
 def _promises(crawl: CrawlDir, step: Step) -> list[TableFile]:

@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
             job = _job(paths, arguments)
             found = import_archives(claimed, settings, chosen, console, stop, job)
             if not found.is_stopped:
-                session.rank_after_crawl(claimed, settings.ranking, chosen, console)
+                session.rank_after_crawl(claimed, settings.ranking, chosen, console, stop)
             return found
 
     try:

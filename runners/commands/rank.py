@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 from ...pipeline.rank import rank
 from ...transforms.directory.crawl_dir import CrawlDir
-from ...transforms.directory.crawl_settings import stored_settings
 from ..engines.choose import RUNNERS, engine
 from ..process.lock import Lock
 from ..progress.words import describe_manifest
@@ -28,7 +27,6 @@ def run(arguments: argparse.Namespace) -> None:
     if not any(manifest.step == "update" for manifest in manifests):
         raise Failure(f"{directory.root} has no links yet; go on with: beamtrawl crawl {directory.root}")
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
-    settings = stored_settings(directory)
     with Lock(directory) as claimed:
         manifest = rank(claimed, chosen, datetime.now(UTC), _warn)
     print(describe_manifest(manifest))

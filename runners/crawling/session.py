@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 
 from ...pipeline import control
 from ...pipeline.add_revisits import add_all
-from ...pipeline.attempt import Engine
+from ...pipeline.attempt import Engine, until
 from ...pipeline.compaction.garbage import garbage_bytes
-from ...pipeline.control import End, StopSignal
+from ...pipeline.control import End, Stopped, StopSignal
 from ...pipeline.crawl import run_crawl
 from ...pipeline.rank import has_lost_ranks, has_unranked_links, rank
 from ...pipeline.seeds import Added, Seed, add_seeds, decode_lines, parse_seeds
@@ -257,7 +257,7 @@ def run(
         with naming_garbage(claimed):
             end = run_crawl(claimed, settings, engine, observer, stop, rounds)
         if not stop.is_set():
-            rank_after_crawl(claimed, settings.ranking, engine, observer)
+            rank_after_crawl(claimed, settings.ranking, engine, observer, stop)
     return end
 
 
@@ -280,8 +280,12 @@ def _not_stored(settings: Settings, stored: Settings) -> list[str]:
     return [key for key, value in all_values(settings).items() if value != values[key]]
 
 
-def rank_after_crawl(directory: CrawlDir, ranking: Ranking, engine: Engine, observer: Observer) -> None:
-    """Rank the links of a crawl, if the settings enable it; a failure is a warning: the crawl is committed.
+def rank_after_crawl(
+    directory: CrawlDir, ranking: Ranking, engine: Engine, observer: Observer, stop: StopSignal
+) -> None:
+    """Rank the links of a crawl until `stop`, if the settings enable it.
+
+    A failure is a warning: the crawl is committed.
 
     Ranks that the index has lost are made anew in any case.
     """
@@ -291,7 +295,9 @@ def rank_after_crawl(directory: CrawlDir, ranking: Ranking, engine: Engine, obse
     try:
         observer.busy("ranking pages and hosts by their links")
         now = datetime.now(UTC)
-        observer.step_committed(rank(directory, engine, now, observer.warn))
+        observer.step_committed(rank(directory, until(engine, stop), now, observer.warn))
+    except Stopped:
+        observer.warn(f"the links are not ranked; rank them with: beamtrawl rank {directory.root}")
     except Exception as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         again = "" if "run the command again" in reason else f"; try again with: beamtrawl rank {directory.root}"

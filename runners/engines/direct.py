@@ -10,6 +10,7 @@ from typing import Any
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions, PipelineOptionsT, TypeOptions
 
+from ...pipeline.control import Stopped
 from ...transforms.memory.limits import Memory
 from ...transforms.parsing.language.detect import keep_copy_in, load_model
 from ..process import usage
@@ -49,6 +50,10 @@ class _Options(PipelineOptions):
         return self
 
 
+def _never() -> bool:
+    return False
+
+
 class DirectEngine:
     """Runs pipelines on all cores of this machine.
 
@@ -62,6 +67,7 @@ class DirectEngine:
         self._options = _Options([])
         self._options.view_as(TypeOptions).pipeline_type_check = False
         self._server: ForkServer | None = None
+        self._is_stopped: Callable[[], bool] = _never
         share_memory()
         keep_copy_in(cache_folder())
 
@@ -100,6 +106,12 @@ class DirectEngine:
         other.workers = workers
         return other
 
+    def until(self, is_stopped: Callable[[], bool]) -> "DirectEngine":
+        """Return the same engine; its pipelines raise Stopped within seconds of `is_stopped`."""
+        other = copy.copy(self)
+        other._is_stopped = is_stopped
+        return other
+
     def memory(self) -> Memory:
         """Return what this process and its workers have and may have."""
         return usage.memory()
@@ -110,16 +122,20 @@ class DirectEngine:
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         workers = self.workers_for(seconds)
         if workers == 1:
-            self._run(build, InMemoryRunner())
+            self._run(build, InMemoryRunner(look=self._look))
             return
         server = self._server or self._start(self._command)
         try:
-            with Pool(server, workers) as pool:
-                self._run(build, InMemoryRunner(pool))
+            with Pool(server, workers, look=self._look) as pool:
+                self._run(build, InMemoryRunner(pool, self._look))
         except Exception:
             self._server = None
             self._close()
             raise
+
+    def _look(self) -> None:
+        if self._is_stopped():
+            raise Stopped
 
     def _run(self, build: Callable[[beam.Pipeline], None], runner: InMemoryRunner) -> None:
         with inspected_once(), reporting(), beam.Pipeline(runner=runner, options=self._options) as pipeline:

@@ -32,9 +32,10 @@ from .pool import Pool
 class InMemoryRunner(PipelineRunner):
     """Runs pipelines of the transforms that this program has; NotImplementedError for others."""
 
-    def __init__(self, pool: Pool | None = None) -> None:
+    def __init__(self, pool: Pool | None = None, look: Callable[[], None] = lambda: None) -> None:
+        """`look` is called between any two elements of a source or a grouping, and may end the pipeline by an error."""
         super().__init__()
-        self._pool = pool
+        self._pool, self._look = pool, look
         self._spread = set[beam.PCollection]()  # whose elements different processes may take
 
     def is_fnapi_compatible(self) -> bool:
@@ -51,7 +52,7 @@ class InMemoryRunner(PipelineRunner):
 
     def run_pipeline(self, pipeline: beam.Pipeline, options: PipelineOptions) -> PipelineResult:
         with Spool() as spool:
-            _Graph(pipeline, self._pool, spool, self._spread).run()
+            _Graph(pipeline, self._look, self._pool, spool, self._spread).run()
         return _Done(PipelineState.DONE)
 
 
@@ -71,12 +72,13 @@ def _is_combined(transform: beam.PTransform | None) -> bool:
 
 
 class _Source(Vertex):
-    def __init__(self, output: Output, values: Iterable[Any]) -> None:
+    def __init__(self, output: Output, values: Iterable[Any], look: Callable[[], None]) -> None:
         super().__init__(output)
-        self._values = values
+        self._values, self._look = values, look
 
     def run(self, end_bundle: Callable[[], None]) -> None:
         for value in self._values:
+            self._look()
             self._output.receive(windowed(value))
 
 
@@ -97,8 +99,9 @@ class _Values:
 class _Group(Vertex):
     """A GroupByKey. Pickled values take little memory, and later stages cannot change those of others."""
 
-    def __init__(self, output: Output, is_join: bool, spool: Spool) -> None:
+    def __init__(self, output: Output, is_join: bool, spool: Spool, look: Callable[[], None]) -> None:
         super().__init__(output)
+        self._look = look
         self._groups: dict[Any, SpooledList] = defaultdict(partial(SpooledList, spool))
         self._sizes: dict[Any, int] = defaultdict(int)
         self._most_bytes = BUNDLE_BYTES if is_join else float("inf")
@@ -112,6 +115,7 @@ class _Group(Vertex):
     def run(self, end_bundle: Callable[[], None]) -> None:
         bundle_bytes = 0
         for key in list(self._groups):
+            self._look()
             pickled = self._groups.pop(key)
             bundle_bytes += self._sizes.pop(key)
             self._output.receive(windowed((key, _Values(pickled))))
@@ -142,8 +146,15 @@ class _Combine(Vertex):
 class _Graph:
     """The transforms of a pipeline in the order in which they were applied, so each comes after those that it reads."""
 
-    def __init__(self, pipeline: beam.Pipeline, pool: Pool | None, spool: Spool, spread: set[beam.PCollection]) -> None:
-        self._pool, self._spool, self._spread = pool, spool, spread
+    def __init__(
+        self,
+        pipeline: beam.Pipeline,
+        look: Callable[[], None],
+        pool: Pool | None,
+        spool: Spool,
+        spread: set[beam.PCollection],
+    ) -> None:
+        self._look, self._pool, self._spool, self._spread = look, pool, spool, spread
         self._vertices: list[Vertex] = []
         self._at = 0  # the number of the vertex that runs; those before it are done
         self._outputs: dict[beam.PCollection, Output] = {}
@@ -192,14 +203,14 @@ class _Graph:
         if isinstance(transform, beam.Create):
             if len(transform.values) > 1:
                 self._spread.update(applied.outputs.values())
-            return _Source(output, transform.values)
+            return _Source(output, transform.values, self._look)
         if isinstance(transform, beam.Impulse):
-            return _Source(output, [b""])
+            return _Source(output, [b""], self._look)
         if isinstance(transform, beam.Flatten):
             return Vertex(output)
         if isinstance(transform, beam.GroupByKey):
             self._spread.update(applied.outputs.values())
-            return _Group(output, _is_in_join(applied), self._spool)
+            return _Group(output, _is_in_join(applied), self._spool, self._look)
         if _is_combined(transform):
             return _Combine(output, transform)
         raise NotImplementedError(f"{applied.full_label}: no pipeline of this program has had such a transform")

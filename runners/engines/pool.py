@@ -32,6 +32,7 @@ _BEAT_S = 5.0  # between two messages of a worker that it is there
 _MOST_SILENT_S = 300.0  # that the driver waits for any message of a worker
 _LONGEST_FOLDER = 75  # of the 104 bytes that an address may have (sockaddr_un of macOS)
 _LOOK_S = 0.2  # between two looks whether a worker that starts has ended
+_TURN_S = 1.0  # that the driver waits for a message at a time
 _END_S = 5.0  # for a worker to end by itself
 
 T = TypeVar("T")
@@ -54,9 +55,18 @@ class Function(Protocol):
 class Pool:
     """Worker processes, started when the first function needs them. All end with the block."""
 
-    def __init__(self, server: ForkServer, workers: int, most_silent_s: float = _MOST_SILENT_S) -> None:
-        """A worker without a message while the driver waited so long has failed."""
-        self._server, self._count = server, workers
+    def __init__(
+        self,
+        server: ForkServer,
+        workers: int,
+        most_silent_s: float = _MOST_SILENT_S,
+        look: Callable[[], None] = lambda: None,
+    ) -> None:
+        """A worker without a message while the driver waited so long has failed.
+
+        `look` is called each second, and may end the work by an error.
+        """
+        self._server, self._count, self._look = server, workers, look
         self._most_silent_s, self._silent_s = most_silent_s, defaultdict[Connection, float](float)
         self._workers: list[Worker] = []
         self._connections: dict[Connection, Worker] = {}
@@ -101,9 +111,10 @@ class Pool:
     def _answers(self, busy: Set[Connection]) -> Iterator[tuple[Connection, Outputs]]:
         """Wait for messages of workers, and yield the answers among them with their connections."""
         while True:
+            self._look()
             began = time.monotonic()
-            ready = [each for each in wait(list(busy), _BEAT_S) if isinstance(each, Connection)]
-            waited = min(time.monotonic() - began, _BEAT_S)  # a driver that was stopped has not waited
+            ready = [each for each in wait(list(busy), _TURN_S) if isinstance(each, Connection)]
+            waited = min(time.monotonic() - began, _TURN_S)  # a driver that was stopped has not waited
             for each in busy:
                 self._silent_s[each] = 0.0 if each in ready else self._silent_s[each] + waited
                 self._expect(self._silent_s[each] < self._most_silent_s)

@@ -29,7 +29,7 @@ def main() -> int:
     make_visible()
     for number in INTERRUPTS:  # same as Ctrl-C: locks are released
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup sets SIGHUP
-            signal.signal(number, signal.default_int_handler)
+            signal.signal(number, interrupt)
     quiet("--debug" in words)
     collect_rarely()
     keep_pandas_out(words)
@@ -42,6 +42,11 @@ def main() -> int:
     except KeyboardInterrupt:  # while the command is imported
         ending.code = 130
     return ending.code
+
+
+def interrupt(*_: object) -> None:
+    """End what is under way. Without a text, Beam makes a RuntimeError of it if a function of a pipeline runs."""
+    raise KeyboardInterrupt("a signal")
 
 
 def starting(words: Sequence[str]) -> str:

@@ -16,9 +16,8 @@ from beamtrawl.transforms.memory.bounds import (
     compact_bound,
     fetch_bound,
     fit,
-    fits_in_memory,
-    partitioned_bound,
     rank_bound,
+    rank_partitions,
     update_bound,
 )
 from tests.support.tables import each_row
@@ -76,7 +75,6 @@ GROWTH = {
     "row groups": (update_bound, UpdateLoad(10, 90 * MB, 9 * MB), {"group_bytes": 18 * MB}),
     "the frontier of an update": (update_bound, UpdateLoad(10, 90_000, 90_000), {"waiting": 9_000}),
     "links": (rank_bound, RankLoad(10, 10), {"links": 9_000}),
-    "links of partitions": (partitioned_bound, RankLoad(10, 10), {"links": 9_000}),
     "pieces of a compaction": (compact_bound, CompactLoad(1, 9 * MB), {"pieces": 2}),
     "what is merged": (compact_bound, CompactLoad(2, 9 * MB), {"held": 10 * MB}),
     "what is kept": (compact_bound, CompactLoad(2, 9 * MB), {"kept": MB}),
@@ -109,17 +107,20 @@ def test_the_driver_has_no_more_of_a_round_that_is_ten_times_as_large():
     assert update_bound(large, Parts(2)) - update_bound(small, Parts(2)) == 900_000 * 300
 
 
-# links, the most that are ranked in memory, MB that the machine gives (200 are in use); whether they are
-RANKED_IN_MEMORY = {
-    "it fits": (1_000_000, 4_000_000, 1_000, True),
-    "more than the setting": (4_000_001, 4_000_000, 9_000, False),
-    "more than the memory": (4_000_000, 4_000_000, 1_300, False),
-    "nothing is known": (4_000_000, 4_000_000, None, True),
-    "pipelines take more": (100_000, 4_000_000, 100, True),
-    "one partition": (PARTITION_LINKS, 4_000_000, 390, True),
+# links; their partitions
+PARTITIONS = {
+    "none": (0, 1),
+    "as many as one has": (PARTITION_LINKS, 1),
+    "one more": (PARTITION_LINKS + 1, 2),
+    "so many that each sends each little": (4_000 * PARTITION_LINKS, 1_000),
 }
 
 
-@each_row(RANKED_IN_MEMORY)
-def test_links_that_fit_are_ranked_in_memory(links, max_links, most, expected):
-    assert fits_in_memory(RankLoad(links, 1_000), max_links, most and most * MB) is expected
+@each_row(PARTITIONS)
+def test_links_are_divided_into_few_partitions(links, expected):
+    assert rank_partitions(links) == expected
+
+
+def test_a_worker_has_a_partition_of_the_links():
+    small, large = (rank_bound(RankLoad(count * PARTITION_LINKS, 0), Parts(2)) for count in (1, 100))
+    assert large - small < 30 * MB

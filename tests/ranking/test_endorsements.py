@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 import pytest
 
 from beamtrawl.transforms.ranking import anchors, endorsements
-from beamtrawl.transforms.ranking.anchors import anchors_of, count_votes, is_direction, keep_specific
-from beamtrawl.transforms.ranking.endorsements import LINK_COLUMNS, current_links, weights_of
+from beamtrawl.transforms.ranking.anchors import Links, anchors_of, count_votes, is_direction, keep_specific, votes_of
+from beamtrawl.transforms.ranking.endorsements import LINK_COLUMNS, codes_of, current_links, weights_of
 from beamtrawl.transforms.tables.schemas import LINKS
 from tests.support.tables import each_row
 
@@ -74,7 +74,7 @@ WEIGHTS = {
 @each_row(WEIGHTS)
 def test_what_a_host_repeats_of_a_page_counts_as_its_square_root(links, expected):
     hosts, targets = (np.array([row[n] for row in links], np.int64) for n in (0, 1))
-    texts = (pa.chunked_array([[row[n] for row in links]], pa.string()) for n in (2, 3))
+    texts = (codes_of(pa.array([row[n] for row in links], pa.string()))[0] for n in (2, 3))
     assert weights_of(hosts, targets, *texts).tolist() == pytest.approx(expected)
 
 
@@ -132,12 +132,18 @@ PATHS = {
 @each_row(PATHS)
 def test_paths_of_the_target_are_no_votes(url, anchor, count):
     pages = endorsements.pages_of(pa.table({"key": [b"0", b"1"], "url": ["http://a.test/", url]}))
-    ends, texts = (np.zeros(1, np.int64), np.ones(1, np.int64)), (pa.chunked_array([[text]]) for text in (anchor, ""))
-    assert len(anchors.count_anchors(*ends, *texts, pages)) == count
+    links = Links.of(pa.table({"host": ["a.test"], "anchor": [anchor], "fragment": [""]}), np.array([1]), pages)
+    assert len(votes_of(links, pages).rows) == count
 
 
 def test_examples():
     assert [doctest.testmod(module).failed for module in (anchors, endorsements)] == [0, 0]
+
+
+def counted_of(hosts, targets, texts, fragments, pages):
+    """What is counted of links of hosts, with texts, to pages and their sections."""
+    links = Links.of(pa.table({"host": hosts, "anchor": texts, "fragment": fragments}), targets, pages)
+    return count_votes(keep_specific(votes_of(links, pages).spelled()))
 
 
 def test_sections_have_votes_of_their_own():
@@ -145,9 +151,7 @@ def test_sections_have_votes_of_their_own():
     names = ["DATABASES", "databases", *["Notes"] * 4, "Notes"]
     fragments = ["db", "db", "a", "b", "c", "d", ""]
     pages = endorsements.pages_of(pa.table({"key": [b"0", b"1"], "url": ["http://a.test/", "http://b.test/"]}))
-    counted = anchors.count_anchors(
-        np.zeros(7, np.int64), np.ones(7, np.int64), pa.chunked_array([names]), pa.chunked_array([fragments]), pages
-    )
+    counted = counted_of(["a.test"] * 7, np.ones(7, np.int64), names, fragments, pages)
     assert anchors_of(counted, np.array([0, 1])).to_pylist() == [[], [{"anchor": "Notes", "hosts": 1}]]
     of_sections = [{"fragment": "db", "anchor": "DATABASES", "hosts": 1}]
     assert anchors.names_of(counted, np.array([0, 1, -1])).to_pylist() == [[], of_sections, []]
@@ -161,13 +165,8 @@ PAGES = endorsements.pages_of(
 def names_of_second(links: list[tuple[int, str, str]]) -> list[dict]:
     """The names of the second page, from links to it: source, fragment and anchor of each."""
     sources, fragments, texts = zip(*links, strict=True)
-    counted = anchors.count_anchors(
-        np.array(sources),
-        np.ones(len(links), np.int64),
-        pa.chunked_array([texts]),
-        pa.chunked_array([fragments]),
-        PAGES,
-    )
+    hosts = ["ab"[source > 0] + ".test" for source in sources]
+    counted = counted_of(hosts, np.ones(len(links), np.int64), texts, fragments, PAGES)
     return anchors.names_of(counted, np.array([1])).to_pylist()[0]
 
 
@@ -209,8 +208,8 @@ MANUAL = endorsements.pages_of(
 def anchors_from(links: list[tuple[int, int, str]]) -> list[list[str]]:
     """The anchors of each page of MANUAL, from links: source, target and anchor of each."""
     sources, targets, texts = zip(*links, strict=True)
-    none = pa.chunked_array([[""] * len(links)])
-    counted = anchors.count_anchors(np.array(sources), np.array(targets), pa.chunked_array([texts]), none, MANUAL)
+    hosts = ["ab"[source == len(SITE)] + ".test" for source in sources]
+    counted = counted_of(hosts, np.array(targets), texts, [""] * len(links), MANUAL)
     return [sorted(a["anchor"] for a in found) for found in anchors_of(counted, np.arange(10)).to_pylist()]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.pipeline.compaction.rebuild_index import rebuild_index
+from beamtrawl.pipeline.control import StopSignal
 from beamtrawl.pipeline.rank import has_unranked_links, rank
 from beamtrawl.runners.crawling.console import Console
 from beamtrawl.runners.crawling.session import rank_after_crawl
@@ -16,10 +17,11 @@ from beamtrawl.runners.progress.outputs import TextOutput
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from beamtrawl.transforms.indexing.write_segment import write_segment
-from beamtrawl.transforms.ranking.endorsements import DOCUMENT_COLUMNS
-from beamtrawl.transforms.ranking.read_links import count_votes, read_endorsing, read_sources
+from beamtrawl.transforms.memory.bounds import PARTITION_LINKS
+from beamtrawl.transforms.ranking.partition_links import BLOCK
+from beamtrawl.transforms.ranking.read_links import parts_of, read_part
 from beamtrawl.transforms.settings import Ranking, Settings, render
-from beamtrawl.transforms.tables.schemas import DOCUMENTS, HOST_RANKS, RANKS
+from beamtrawl.transforms.tables.schemas import HOST_RANKS, RANKS
 from beamtrawl.transforms.tables.table_files import TableFile, TableWriter, open_parquet, read_table
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.command_line import beamtrawl, failure
@@ -162,7 +164,8 @@ def test_without_links_there_is_nothing_to_rank(tmp_path):
 
 def after_crawl(crawl, **ranking):
     """What the end of a crawl says of its links."""
-    rank_after_crawl(crawl, Ranking(**ranking), InProcess(), Console([TextOutput(told := io.StringIO())]))
+    console = Console([TextOutput(told := io.StringIO())])
+    rank_after_crawl(crawl, Ranking(**ranking), InProcess(), console, StopSignal())
     return told.getvalue()
 
 
@@ -229,23 +232,9 @@ def random_crawl(path, seed):
     return make_crawl(path, pages, rows)
 
 
-class CountingEngine(InProcess):
-    """Counts the pipelines that it runs, by another engine if there is one."""
-
-    pipelines = 0
-    by = None
-
-    def run(self, build, seconds):
-        self.pipelines += 1
-        (self.by.run if self.by else super().run)(build, seconds)
-
-
-def ranked(directory, max_links, is_beam, by=None):
+def ranked(directory, partitions=1, engine=None):
     """All that ranking writes: `ranks` and `host_ranks` by name, and the folder of each segment."""
-    engine = CountingEngine()
-    engine.by = by
-    manifest = rank(directory, engine, max_links, datetime(2026, 1, 1, tzinfo=UTC))
-    assert bool(engine.pipelines) == is_beam
+    manifest = rank(directory, engine or InProcess(), datetime(2026, 1, 1, tzinfo=UTC), partitions=partitions)
     rows = {}
     for name, schema, key in (("ranks", RANKS, "url"), ("host_ranks", HOST_RANKS, "host")):
         paths = [file.path for file in files_of([manifest], name)]
@@ -259,37 +248,30 @@ def ranked(directory, max_links, is_beam, by=None):
     return rows, manifest.counters, said
 
 
-@pytest.mark.parametrize(("seed", "by"), [(0, None), (1, StockEngine([], []))], ids=["in memory", "Beam"])
-def test_links_beyond_memory_are_ranked_alike(tmp_path, seed, by):
+@pytest.mark.parametrize(
+    ("seed", "engine"), [(0, InProcess()), (1, StockEngine([], []))], ids=["in this process", "Beam"]
+)
+def test_links_of_several_blocks_are_ranked_as_those_of_one_partition(tmp_path, seed, engine):
     directory = random_crawl(tmp_path, seed)
-    assert_same(
-        ranked(directory, max_links=0, is_beam=True, by=by),
-        ranked(directory, max_links=1_000_000, is_beam=False),
-    )
+    assert_same(ranked(directory, 2 * BLOCK + 1, engine), ranked(directory))
 
 
 def test_so_are_the_links_from_above(crawl):
-    assert_same(ranked(crawl, max_links=17, is_beam=True), ranked(crawl, max_links=18, is_beam=False))
+    assert_same(ranked(crawl, 2 * BLOCK), ranked(crawl))
     assert crawl.names("attempts") == []
 
 
-@pytest.mark.parametrize("rows", [1, 700])
-def test_links_that_are_read_part_by_part_are_the_same(tmp_path, rows):
-    directory = random_crawl(tmp_path, 2)
-    manifests = directory.manifests()
-    paths = [file.path for file in files_of(manifests, "links")]
-    copies = [file.path for file in files_of(manifests, "documents")]
-    documents = read_table(directory.root, copies, DOCUMENTS, DOCUMENT_COLUMNS)
-
-    def found(most):
-        known = read_sources(directory.root, paths, most)
-        links = read_endorsing(directory.root, paths, documents, known, most)
-        ends, texts = (links.sources.tolist(), links.targets.tolist()), (links.anchors, links.fragments)
-        rows = sorted(zip(*ends, *(column.to_pylist() for column in texts), strict=True))
-        return known.pages.urls.to_pylist(), known.last.tolist(), rows
-
-    assert len(found(rows)[2]) > 1_000
-    assert found(rows) == found(1_000_000)
+def test_links_are_read_in_parts_of_their_votes(tmp_path):
+    writer = TableWriter(str(tmp_path), "links", 1)
+    for group in range(5):
+        ids = [{"id": f"i{n}", "anchor": "x"} for n in range(PARTITION_LINKS // 4)]
+        writer.write_rows([link(f"{HUB}{group}", PAGE, "x", 1, fragments=ids)])
+    (path,) = [writer.close().path]
+    parts = parts_of(str(tmp_path), [path])
+    assert [(part.first, part.count) for part in parts] == [(0, 3), (3, 2)]
+    assert [part.votes for part in parts] == [count * (PARTITION_LINKS // 4 + 1) for count in (3, 2)]
+    read = [row for part in parts for row in read_part(str(tmp_path), part, ["source_url", "rel"]).to_pylist()]
+    assert read == [{"source_url": f"{HUB}{group}", "rel": ""} for group in range(5)]
 
 
 def assert_same(found, expected):
@@ -314,7 +296,7 @@ def test_links_of_a_page_that_redirects_to_another_site_are_not_those_of_that_si
     rows += [link(moved, PAGE, "", 1, kind="redirect"), link(moved, f"{PAGE}/2", "Second", 1)]
     pages = [{"url": url, "text": "words"} for url in (HUB, PAGE, thief, spoils, moved)]
     directory = make_crawl(tmp_path, {1: pages}, rows)
-    found = ranked(directory, max_links=1_000, is_beam=False)[0]
+    found = ranked(directory)[0]
     said = {url: [vote["anchor"] for vote in row["anchors"]] for url, row in found.items() if "anchors" in row}
     assert said[PAGE] == ["Lighthouse", "old beacon", "way in"]
     assert (said[spoils], said[f"{PAGE}/2"]) == (["spoils"], ["Second"])
@@ -330,9 +312,8 @@ def test_each_section_that_a_link_leads_to_is_a_further_vote(tmp_path):
     rows = [link(HUB, f"{OTHER}{n}", "x", 1, fragments=some) for n, some in enumerate(fragments)]
     directory = make_crawl(tmp_path, {1: [{"url": HUB, "text": "words"}]}, rows)
     paths = [file.path for file in files_of(directory.manifests(), "links")]
-    assert count_votes(directory.root, paths) == 4 + 31
-    found = [ranked(directory, most, is_beam)[1] for most, is_beam in ((34, True), (35, False))]
-    assert found == [{"links": 4, "pages": 5, "hosts": 2}] * 2
+    assert [part.votes for part in parts_of(directory.root, paths)] == [4 + 31]
+    assert ranked(directory)[1] == {"links": 4, "pages": 5, "hosts": 2}
 
 
 def test_a_host_has_one_vote_for_a_page_and_a_name(tmp_path):
@@ -342,7 +323,7 @@ def test_a_host_has_one_vote_for_a_page_and_a_name(tmp_path):
     ]
     rows = [link(OTHER, PAGE, "", 1, fragments=ids), link("http://c.test/", PAGE, "", 1, fragments=ids[1:2])]
     directory = make_crawl(tmp_path, {1: [{"url": PAGE, "text": "optics"}]}, rows)
-    ranked(directory, max_links=9, is_beam=False)
+    ranked(directory)
     (hit,) = Index.open(directory).search("optics", explain=True).hits
     assert [part.frequencies["anchors"] for part in hit.explanation.parts if "anchors" in part.frequencies] == [2]
     assert hit.section_url == f"{PAGE}#b"
@@ -354,7 +335,7 @@ def test_a_name_that_is_a_part_of_the_query_counts_by_its_share(tmp_path):
     texts = [link(HUB, PAGE, "", 1, fragments=ids[:1]), link(HUB, OTHER, "", 1, fragments=ids[1:])]
     pages = [{"url": url, "text": "optics bench"} for url in (PAGE, OTHER)]
     directory = make_crawl(tmp_path, {1: pages}, texts)
-    ranked(directory, max_links=9, is_beam=False)
+    ranked(directory)
 
     def scores(query):
         hits = Index.open(directory).search(query, explain=True).hits
@@ -371,7 +352,7 @@ def test_a_name_that_is_a_part_of_the_query_counts_by_its_share(tmp_path):
 def ranks_of(path, texts):
     """The link rank of each target of links, given as (source, target, anchor)."""
     directory = make_crawl(path, {1: [{"url": HUB, "text": "words"}]}, [link(*text, 1) for text in texts])
-    return {url: row["link_rank"] for url, row in ranked(directory, max_links=99, is_beam=False)[0].items()}
+    return {url: row["link_rank"] for url, row in ranked(directory)[0].items()}
 
 
 def test_what_all_pages_repeat_endorses_less_than_what_they_say_in_their_own_words(tmp_path):

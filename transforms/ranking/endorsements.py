@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -90,19 +89,15 @@ def group_numbers(*columns: Longs) -> Longs:
 
 
 def current_links(links: pa.Table) -> CurrentLinks:
-    """The links that count: no nofollow, none of duplicates. `links` has LINK_COLUMNS, and all links of a source."""
+    """The links that count: no nofollow, none of duplicates. `links` has LINK_COLUMNS, and all links of a source.
+
+    The `rel` of a row is that of one link to the page. Sections have only links that endorse, so they need none.
+    """
     sources = links["source_key"].combine_chunks().dictionary_encode()
     numbers, rounds = sources.indices.to_numpy(), links["round"].to_numpy()
     last = np.zeros(len(sources.dictionary), np.int64)
     np.maximum.at(last, numbers, rounds)
-    return links_that_count(links, rounds == last[numbers])
-
-
-def links_that_count(links: pa.Table, is_last: npt.NDArray[np.bool_]) -> CurrentLinks:
-    """`current_links` of some of the links; `is_last` says which are of the last visit of their source.
-
-    The `rel` of a row is that of one link to the page. Sections have only links that endorse, so they need none.
-    """
+    is_last = rounds == last[numbers]
     kinds, ends = links["kind"], links.select(["source_key", "target_key"])
     is_whole = pc.invert(pc.fill_null(links["from_duplicate"], False)).to_numpy() & is_last
     is_followed = pc.is_in(kinds, value_set=pa.array(ENDORSING_KINDS)).to_numpy() & is_whole
