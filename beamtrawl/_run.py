@@ -211,7 +211,7 @@ def _report(directory: CrawlDir, end: End, recorder: Recorder, elapsed_s: float)
         rounds=end.rounds,
         visits=sum(outcomes.values()),
         outcomes=outcomes,
-        documents=sum(manifest.counters.get("documents_rows", 0) for manifest in recorder.committed),
+        documents=sum(step["counters"].get("documents_rows", 0) for step in recorder.committed),
         waiting=waiting,
         due_at=end.due_at,
         elapsed_s=round(elapsed_s, 3),

@@ -18,21 +18,17 @@ from ..terminal.units import size
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--hosts", type=whole, metavar="N", help="hosts to be crawled")
-    add("--pages", type=whole, metavar="N", help="visits to each host, or their mean; with a sample, at most")
-    add("--largest-host", type=whole, metavar="N", help="visits to the largest host; else hosts are equal")
-    add(
-        "--delay",
-        type=at_least_0,
-        metavar="SECONDS",
-        help="delay between requests to a host (1; with a sample, its own)",
-    )
-    add("--workers", type=whole, default=1, metavar="N", help="parallel workers, each with a core (1)")
-    add("--connections", type=whole, default=256, metavar="N", help="answers that a worker awaits at once (256)")
+    add("--hosts", type=whole(1), metavar="N", help="hosts to be crawled")
+    add("--pages", type=whole(1), metavar="N", help="visits to each host, or their mean; with a sample, at most")
+    add("--largest-host", type=whole(1), metavar="N", help="visits to the largest host; else hosts are equal")
+    about = "delay between requests to a host (1; with a sample, its own)"
+    add("--delay", type=at_least_0, metavar="SECONDS", help=about)
+    add("--workers", type=whole(1), default=1, metavar="N", help="parallel workers, each with a core (1)")
+    add("--connections", type=whole(1), default=256, metavar="N", help="answers that a worker awaits at once (256)")
     add("--bandwidth", type=above_0, metavar="MBIT", help="of all workers, in Mbit a second; else no bound")
     add("--response", type=at_least_0, metavar="SECONDS", help="mean duration of an answer")
     add("--page-bytes", type=above_0, metavar="N", help="mean size of a body; sizes on disk grow with it")
-    add("--rounds", type=whole, metavar="N", help="rounds of the crawl")
+    add("--rounds", type=whole(1), metavar="N", help="rounds of the crawl")
     add("--like", metavar="DIR", help="take rates and sizes from a crawl; with a sample (crawl --sample), pages too")
     add("--against", metavar="DIR", help="estimate what this crawl has done, and show what it was")
     add("--price-gb-in", type=at_least_0, default=0.0, metavar="PRICE", help="of a GB received")
@@ -132,10 +128,6 @@ def _plan_like(arguments: argparse.Namespace) -> Plan:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    for name in ("hosts", "pages", "workers", "connections", "rounds", "largest_host"):
-        value = getattr(arguments, name)
-        if value is not None and value <= 0:
-            raise Usage(f"--{name.replace('_', '-')} {value}: must be more than 0")
     if arguments.largest_host is not None and arguments.largest_host < (arguments.pages or 0):
         raise Usage(f"--largest-host {arguments.largest_host}: must be at least --pages, the mean")
 

@@ -68,7 +68,7 @@ class Console:
                     output.event(event)
 
     def warn(self, line: str) -> None:
-        self.event(events.Warned(message=line))
+        self.event(Event("warning", line))
 
     def seeds_added(self, added: Added) -> None:
         self.event(events.seeds_added(added))
@@ -96,7 +96,7 @@ class Console:
         with self._lock:
             self._running, self._busy = None, (what, now)
             self._next_at = [now + output.interval_s for output in self._outputs]
-            self.event(events.Busy(message=what))
+            self.event(Event("busy", what))
 
     def still_busy(self, what: str) -> None:
         """Other words for what is under way since the last `busy`."""
@@ -112,7 +112,7 @@ class Console:
     def failed(self, message: str) -> None:
         with self._lock:
             self._running = self._busy = None
-            self.event(events.Failed(message=message))
+            self.event(Event("failed", message))
 
     def close(self) -> None:
         with self._lock:
@@ -178,13 +178,9 @@ def run_interruptibly(work: Callable[[], T], stop: StopSignal, console: Console)
 
     def interrupted(*_: object) -> None:
         if stop.is_set():
-            console.event(
-                events.Stopping(message="stopped at once; what was not committed is done again by the next crawl")
-            )
+            console.event(Event("stopping", "stopped at once; what was not committed is done again by the next crawl"))
             os._exit(130)
-        console.event(
-            events.Stopping(message="stopping after the requests under way; press Ctrl-C again to stop at once")
-        )
+        console.event(Event("stopping", "stopping after the requests under way; press Ctrl-C again to stop at once"))
         stop.stop()
 
     heard = [number for number in INTERRUPTS if signal.getsignal(number) is not signal.SIG_IGN]  # as nohup does

@@ -7,7 +7,8 @@ from datetime import datetime
 from ...transforms.directory.crawl_dir import program
 from ...transforms.http.request_headers import Identity
 from ..terminal.units import counted
-from .corpus import BLOCKED, LICENCE, OVERRIDES, Card
+from .corpus import LICENCE, OVERRIDES, Card
+from .selection import BLOCKED
 
 _REASONS = {
     BLOCKED: "the operator has blocked it",

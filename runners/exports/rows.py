@@ -10,7 +10,9 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..terminal.errors import Usage
 from ..terminal.visible import visible
+from .output import STDOUT
 
 BATCH = 1024
 """Rows in memory."""
@@ -18,14 +20,18 @@ BATCH = 1024
 FORMATS = ("jsonl", "csv", "parquet")
 
 
-def format_of(name: str) -> str | None:
-    """The format that the name of a file asks for.
+def format_of(name: str, given: str | None = None, formats: Sequence[str] = FORMATS) -> str:
+    """The format that is given, or that the name of a file asks for; Usage if it is none of the formats.
 
-    >>> format_of("a.jsonl.gz"), format_of("b.PARQUET"), format_of("c")
-    ('jsonl', 'parquet', None)
+    >>> format_of("a.jsonl.gz"), format_of("b.PARQUET"), format_of("-"), format_of("a.txt", "csv")
+    ('jsonl', 'parquet', 'jsonl', 'csv')
     """
-    ending = name.lower().removesuffix(".gz").rpartition(".")[2]
-    return ending if ending in FORMATS else None
+    found = given or ("jsonl" if name == STDOUT else name.lower().removesuffix(".gz").rpartition(".")[2])
+    if found not in formats:
+        raise Usage(f"{name}: name a file that ends in {', '.join(f'.{each}' for each in formats)}, or give --format")
+    if found == "parquet" and name.endswith(".gz"):
+        raise Usage(f"{name}: Parquet is compressed already; drop .gz")
+    return found
 
 
 def write_rows(batches: pa.RecordBatchReader, format_: str, sink: IO[bytes]) -> int:
@@ -39,7 +45,7 @@ def write_rows(batches: pa.RecordBatchReader, format_: str, sink: IO[bytes]) -> 
     if format_ == "csv":
         sink.write(_csv_lines([names]))
     for batch in batches:
-        rows = [{name: plain(value) for name, value in row.items()} for row in batch.to_pylist(maps_as_pydicts="lossy")]
+        rows = plain_rows(batch)
         if format_ == "csv":
             sink.write(_csv_lines([_cell(value) for value in row.values()] for row in rows))
         else:
@@ -51,6 +57,11 @@ def write_rows(batches: pa.RecordBatchReader, format_: str, sink: IO[bytes]) -> 
 def json_line(row: dict[str, Any]) -> bytes:
     """A row as one line of JSON in UTF-8, with escapes for what a terminal would act on."""
     return visible(json.dumps(row, ensure_ascii=False, separators=(",", ":"))).encode() + b"\n"
+
+
+def plain_rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    """Rows with values as JSON has them."""
+    return [{name: plain(value) for name, value in row.items()} for row in batch.to_pylist(maps_as_pydicts="lossy")]
 
 
 def plain(value: Any) -> Any:
