@@ -20,7 +20,7 @@ from ...transforms.urls.explain import explain
 from ...transforms.urls.rejections import in_words
 from ...transforms.urls.templates import query_template, template
 from ..state.alias_rules import pattern_of
-from .known import LONGEST_PATH, MOST, Known, read_known, robots_of
+from .known import LONGEST_PATH, MOST, Known, robots_of
 from .sources import Sources
 
 
@@ -71,7 +71,7 @@ class UrlRecord:
 def read_records(sources: Sources, references: Sequence[str]) -> list[UrlRecord]:
     """The records of URLs that `urls.canonicalize` accepts, in their order; the tables are read once for all."""
     asked = (_canonical(form) for reference in references for form in (reference, _without_end(reference)))
-    known = read_known(sources, list(dict.fromkeys(asked)))
+    known = Known(sources, list(dict.fromkeys(asked)))
     return [url_record(known, reference) for reference in references]
 
 
