@@ -2,12 +2,13 @@
 
 import argparse
 
-from ..engines.choose import RUNNERS
 from ..terminal.numbers import whole
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Add the runner of Beam and its workers."""
+    from ..engines.choose import RUNNERS  # noqa: PLC0415 - it imports Beam, which other commands do without
+
     parser.add_argument("--runner", choices=RUNNERS, default="direct")
     parser.add_argument("--workers", type=whole(), metavar="N", help="worker processes, at most; else one a core")
     parser.epilog = "What comes after -- goes to Beam."

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import stored_settings
-from ..exports.output import STDOUT, require_file, whole_file
+from ..exports.output import STDOUT, require_file, write_text
 from ..report.collect import collect
 from ..report.page import render_report
 from ..terminal.errors import Usage
@@ -25,8 +25,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.output == STDOUT and sys.stdout.isatty():
         raise Usage("a report is a page of HTML, and no text for a terminal; name a file: -o report.html")
     require_file(arguments.output)
-    page = render_report(collect(crawl, stored_settings(crawl), datetime.now(UTC))).encode()
-    with whole_file(arguments.output) as sink:
-        sink.write(page)
+    page = render_report(collect(crawl, stored_settings(crawl), datetime.now(UTC)))
+    write_text(arguments.output, page)
     if arguments.output != STDOUT:
-        print(f"report: {arguments.output} ({size(len(page))})")
+        print(f"report: {arguments.output} ({size(len(page.encode()))})")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.outcomes import count_requests
-from ..exports.output import require_file, whole_file
+from ..exports.output import require_file, write_text
 from ..progress.elsewhere import RunningStep
 from ..state.alias_rules import alias_line
 from ..state.crawl_status import Status, summarize
@@ -39,8 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         require_file(arguments.metrics)
         from ..state.metrics_file import render_metrics  # noqa: PLC0415
 
-        with whole_file(arguments.metrics) as sink:
-            sink.write(render_metrics(status))
+        write_text(arguments.metrics, render_metrics(status))
     if arguments.check and not arguments.json:
         print("\n".join(f"alarm: {alarm}" for alarm in status.alarms) or "no alarms")
         return ALARMED if status.alarms else 0

@@ -240,4 +240,4 @@ def _copies(known: Known, document: Row, state: Row) -> Iterator[tuple[str, str]
     stated["joined_to"] = state.get("joined_to")
     for relation, key in stated.items():
         if key:
-            yield relation, known.originals.get(key, key)
+            yield relation, str(known.originals.get(key, key))

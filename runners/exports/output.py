@@ -47,6 +47,15 @@ def whole_file(path: str) -> Iterator[IO[bytes]]:
             yield file
 
 
+def write_text(path: str, text: str) -> None:
+    """Write a text to a `whole_file`, or to standard output."""
+    if path == STDOUT:
+        sys.stdout.write(text)
+        return
+    with whole_file(path) as sink:
+        sink.write(text.encode())
+
+
 @contextlib.contextmanager
 def whole_folder(path: str) -> Iterator["Drafts"]:
     """A folder for new files; none of them has its name before all are complete. Usage if it has files already.

@@ -9,7 +9,7 @@ from .alarms import KINDS
 from .crawl_status import Status
 
 
-def render_metrics(status: Status) -> bytes:
+def render_metrics(status: Status) -> str:
     """All metrics of a crawl, each with the label `crawl`, its directory."""
     found = []
     for family, name, what, label, counts in (
@@ -38,4 +38,4 @@ def render_metrics(status: Status) -> bytes:
             metric = GaugeMetricFamily(f"beamtrawl_crawl_{name}", what, labels=["crawl"])
             metric.add_metric([status.directory], number)
             found.append(metric)
-    return generate_latest(SimpleNamespace(collect=lambda: found))
+    return generate_latest(SimpleNamespace(collect=lambda: found)).decode()

@@ -34,7 +34,7 @@ def whole(least: int = 0, most: int | None = None) -> Callable[[str], int]:
         if text.isascii() and text.isdecimal() and least <= int(text[:30]) and (most is None or int(text[:30]) <= most):
             return int(text)
         bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise argparse.ArgumentTypeError(f"{text}: must be a whole number {bounds}")
+        raise argparse.ArgumentTypeError(f"{text or repr(text)}: must be a whole number {bounds}")
 
     return read
 

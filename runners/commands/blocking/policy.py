@@ -12,7 +12,7 @@ from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
 from ....transforms.settings import Robot, Settings
 from ....transforms.signatures.keys import key_directory, read_key
-from ...exports.output import STDOUT, require_file, whole_file
+from ...exports.output import STDOUT, require_file, write_text
 from ...terminal.errors import Usage
 from ..arguments import add_repeatable
 
@@ -43,19 +43,14 @@ def run(arguments: argparse.Namespace) -> None:
             raise Usage(f"--address {address}: {error}; give an address or a network such as 192.0.2.0/24") from error
     if arguments.key_directory is not None:
         require_file(arguments.key_directory)
-        _write(arguments.key_directory, _key_directory(settings.robot, crawl.path("crawl.toml")))
-    _write(arguments.output, render_policy(facts(settings, arguments.address)))
+        write_text(arguments.key_directory, _key_directory(settings.robot, crawl.path("crawl.toml")))
+    write_text(arguments.output, render_policy(facts(settings, arguments.address)))
 
 
 def _key_directory(robot: Robot, path: str) -> str:
     if not robot.key:
         raise Usage(f"--key-directory publishes the key that signs requests: set robot.key in {path}")
     return key_directory(read_key(robot.key))
-
-
-def _write(path: str, text: str) -> None:
-    with whole_file(path) as sink:
-        sink.write(text.encode())
 
 
 def facts(settings: Settings, addresses: Sequence[str]) -> dict[str, Any]:
