@@ -13,7 +13,7 @@ from ..estimate.measured import compare, hosts_of, measure, plan_of
 from ..estimate.plan import DEFAULTS, Estimate, Plan, Prices, Rates, estimate, with_page_bytes
 from ..terminal.errors import Usage
 from ..terminal.numbers import above_0, at_least_0, whole
-from ..terminal.units import size
+from ..terminal.units import size, span
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -139,10 +139,10 @@ def _lines(estimated: Estimate, rates: Rates, is_floor: bool) -> list[str]:
         f"pages: {floor}{estimated.pages:,}; requests with robots.txt: {floor}{estimated.requests:,}",
         f"bytes in (decoded bodies): {size(estimated.bytes_in)}",
         f"bytes on disk: {size(estimated.disk_total)} ({_tables(estimated.disk)})",
-        f"time: {_time(estimated.time)} (fetching {_time(estimated.fetch)}, updates {_time(estimated.update)}),"
+        f"time: {span(estimated.time)} (fetching {span(estimated.fetch)}, updates {span(estimated.update)}),"
         f" {estimated.pages_per_second:.1f} pages a second",
         "fetching would take, bounded by one thing alone: "
-        + ", ".join(f"{name} {_time(seconds)}" for name, seconds in estimated.bounds.items()),
+        + ", ".join(f"{name} {span(seconds)}" for name, seconds in estimated.bounds.items()),
         f"bound by: {estimated.bound}",
         "memory on one machine, at most: "
         + ", ".join(f"{step} {size(count)}" for step, count in estimated.memory.items()),
@@ -166,7 +166,7 @@ def _begun_lines(begun: Begun) -> list[str]:
     pages = f" pages {fewest:,.0f} to {most:,.0f}," if begun.basis == "sample" else ""
     lines.append(
         f"95 % interval of the sample:{pages} bytes in {size(least)} to {size(largest)},"
-        f" on disk {size(small)} to {size(large)}, time {_time(short)} to {_time(long)}"
+        f" on disk {size(small)} to {size(large)}, time {span(short)} to {span(long)}"
     )
     if fewest == most and begun.basis == "sample":
         lines.append(
@@ -181,10 +181,3 @@ def _compared(actual: Mapping[str, tuple[float, float]]) -> list[str]:
         f"{name}: estimated {guess:,.0f}, was {was:,.0f}" + (f" ({guess / was - 1:+.1%})" if was else "")
         for name, (guess, was) in actual.items()
     ]
-
-
-def _time(seconds: float) -> str:
-    for length, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
-        if seconds >= length:
-            return f"{seconds / length:.1f} {unit}"
-    return f"{seconds:.1f} s"

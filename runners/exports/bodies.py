@@ -42,14 +42,14 @@ def _documents(tables: duckdb.DuckDBPyConnection, visits: pa.Table) -> Iterator[
     """The newest documents of some visits, each with the number of the visit."""
     tables.register("keys", visits)
     visited = "SELECT url, round, min(number) AS number FROM keys GROUP BY url, round"
-    found = f"SELECT v.number, d.* FROM ({visited}) v JOIN ({NEWEST}) d USING (url, round) ORDER BY v.number"
-    for batch in tables.sql(found).to_arrow_reader(_BATCH):
+    query = f"SELECT v.number, d.* FROM ({visited}) v JOIN ({NEWEST}) d USING (url, round) ORDER BY v.number"
+    for batch in tables.sql(query).to_arrow_reader(_BATCH):
         yield from batch.to_pylist()
 
 
 def _visits(crawl: CrawlDir, files: Sequence[TableFile]) -> Iterator[dict[str, Any]]:
     schema = pa.schema([VISITS.field(name) for name in _COLUMNS])
-    for each in files:
-        with open_parquet(crawl.root, each.path) as file:
+    for visits_file in files:
+        with open_parquet(crawl.root, visits_file.path) as file:
             for batch in file.iter_batches(_BATCH, columns=present(file, _COLUMNS)):
                 yield from conform(pa.Table.from_batches([batch]), schema).to_pylist()

@@ -92,7 +92,7 @@ def _included(include: Sequence[str]) -> list[str]:
 
 
 def _by_count(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _code(text: str) -> str:

@@ -26,12 +26,14 @@ def format_of(name: str, given: str | None = None, formats: Sequence[str] = FORM
     >>> format_of("a.jsonl.gz"), format_of("b.PARQUET"), format_of("-"), format_of("a.txt", "csv")
     ('jsonl', 'parquet', 'jsonl', 'csv')
     """
-    found = given or ("jsonl" if name == STDOUT else name.lower().removesuffix(".gz").rpartition(".")[2])
-    if found not in formats:
-        raise Usage(f"{name}: name a file that ends in {', '.join(f'.{each}' for each in formats)}, or give --format")
-    if found == "parquet" and name.endswith(".gz"):
+    format_ = given or ("jsonl" if name == STDOUT else name.lower().removesuffix(".gz").rpartition(".")[2])
+    if format_ not in formats:
+        raise Usage(
+            f"{name}: name a file that ends in {', '.join(f'.{ending}' for ending in formats)}, or give --format"
+        )
+    if format_ == "parquet" and name.endswith(".gz"):
         raise Usage(f"{name}: Parquet is compressed already; drop .gz")
-    return found
+    return format_
 
 
 def write_rows(batches: pa.RecordBatchReader, format_: str, sink: IO[bytes]) -> int:
@@ -71,9 +73,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, list):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     if isinstance(value, dict):
-        return {name: plain(each) for name, each in value.items()}
+        return {name: plain(item) for name, item in value.items()}
     return value
 
 

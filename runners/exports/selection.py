@@ -90,8 +90,8 @@ class Rights(NamedTuple):
 
     def mining(self, url: str) -> bool | None:
         """Whether the file of TDMRep of its host reserves a page from text and data mining; None: it says nothing."""
-        found = effect(self.tdm_rules, url)
-        return found[1].reserved if found else None
+        file_and_rule = effect(self.tdm_rules, url)
+        return file_and_rule[1].reserved if file_and_rule else None
 
     def may_use(self, purpose: Purpose, document: Mapping[str, Any]) -> bool | None:
         """Whether a document (columns of DOCUMENTS) may be used: False if anything reserves it, None: nothing is said.
@@ -131,6 +131,15 @@ def query(
         f" (SELECT d.*, u.state, a.last_answer FROM ({NEWEST}) d LEFT JOIN urls u USING (url_key)"
         f" LEFT JOIN ({LAST_ANSWERS}) a ON a.url = d.url) WHERE ({where}\n)) ORDER BY {order}"
     )
+
+
+OTHER = "other"
+"""Why a page is left out for which the condition of the operator does not hold."""
+
+
+def unless(where: str, reasons: Mapping[str, str]) -> Mapping[str, str]:
+    """Further reasons to leave pages out, after OTHER: for exports that also say what is not in them any more."""
+    return {OTHER: f"NOT COALESCE(({where}\n), false)"} | dict(reasons)
 
 
 def left_out(counts: Mapping[str, int], what: str = "") -> str:

@@ -48,16 +48,16 @@ def export_warc(arguments: argparse.Namespace) -> None:
     except ImportError as error:
         raise Failure("export warc needs warcio; install it: pip install 'beamtrawl[warc]'") from error
     index = ArchiveIndex()
-    found, settings = _captures(arguments, index)
+    chosen_captures, settings = _captures(arguments, index)
     identity = Identity.of(settings.robot, kinds_of(tuple(settings.documents.kinds)).accept)
     info = WarcInfo(identity, render(without_secrets(settings)))
     size, now = arguments.max_size * 1_000_000, datetime.now(UTC)
     if arguments.wacz:
         with whole_file(arguments.out) as sink, _reporting(index):
-            counts = _not_empty(write_wacz(found, index, sink, info, size, now))
+            counts = _not_empty(write_wacz(chosen_captures, index, sink, info, size, now))
     else:
         with whole_folder(arguments.out) as out, _reporting(index):
-            counts = _not_empty(write_archive(found, index, out, info, size, now))
+            counts = _not_empty(write_archive(chosen_captures, index, out, info, size, now))
     listed = f", {counted(counts.pages, 'page')} listed" if arguments.wacz else ""
     print(
         f"{counted(counts.responses, 'response')}, {counted(counts.revisits, 'revisit')} in"
@@ -74,10 +74,10 @@ def _not_empty(counts: "Counts") -> "Counts":
 def export_cdxj(arguments: argparse.Namespace) -> None:
     """Write one index line for each answer."""
     index = ArchiveIndex()
-    found, _ = _captures(arguments, index)
+    chosen_captures, _ = _captures(arguments, index)
     is_empty = True
     with whole_file(arguments.out) as sink, _reporting(index):
-        for capture in found:
+        for capture in chosen_captures:
             original = index.original(capture)
             index.add(capture, original, index_line(capture, original))
             is_empty = False
@@ -100,5 +100,5 @@ def _reporting(index: ArchiveIndex) -> Iterator[None]:
 
 def _captures(arguments: argparse.Namespace, index: ArchiveIndex) -> tuple[Iterator[Capture], Settings]:
     crawl = opened(arguments)
-    found = captures(crawl.crawl, crawl.manifests, crawl.token)
-    return chosen(found, index, BlockFiles(crawl.crawl).read(), arguments.noarchive), crawl.settings
+    all_captures = captures(crawl.crawl, crawl.manifests, crawl.token)
+    return chosen(all_captures, index, BlockFiles(crawl.crawl).read(), arguments.noarchive), crawl.settings

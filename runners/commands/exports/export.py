@@ -41,6 +41,6 @@ def export_ciff(arguments: argparse.Namespace) -> None:
     """Write the index as a CIFF file."""
     index = Index.open(CrawlDir(arguments.dir))
     with whole_file(arguments.out) as sink:
-        found = write_ciff(index, sink)
-    counts = (found.documents, "document"), (found.postings_lists, "term"), (found.tokens, "occurrence")
+        header = write_ciff(index, sink)
+    counts = (header.documents, "document"), (header.postings_lists, "term"), (header.tokens, "occurrence")
     print(f"{', '.join(counted(*each) for each in counts)}: {arguments.out}")

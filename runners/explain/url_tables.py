@@ -29,7 +29,7 @@ MOST = 20
 LONGEST_PATH = 100  # links from a seed
 
 
-class Known:
+class UrlTables:
     """What the tables hold on a batch of canonical URLs: rows by the key of the URL in hexadecimal, unless noted.
 
     Memory grows with their number and their visits.
@@ -129,10 +129,10 @@ def _by_key(rows: Iterable[Row], column: str = "url_key", keep: bool = False) ->
 
 
 def _grouped(rows: Iterable[Row], column: str) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+    groups: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(row.pop(column), []).append(row)
-    return found
+        groups.setdefault(row.pop(column), []).append(row)
+    return groups
 
 
 def _with_reasons(sources: Sources, links: Mapping[str, Row], accepted: Collection[str]) -> dict[str, Row]:
@@ -166,19 +166,19 @@ def _url_filter(sources: Sources, asked: Iterable[str]) -> UrlFilter:
 
 def _origins(sources: Sources, states: Iterable[Row], links: Iterable[Row]) -> dict[str, Row]:
     """The URLs on the ways from the seeds, link by link, and those that link to URLs without a state."""
-    found: dict[str, Row] = {row["url"]: row for row in states}
-    wanted = {row["discovered_from"] for row in found.values()}
+    origins: dict[str, Row] = {row["url"]: row for row in states}
+    wanted = {row["discovered_from"] for row in origins.values()}
     wanted |= {link["source_url"] for row in links for link in row["links"]}
     query = _newest("urls", "url, discovered_from, depth", "host, url_key")
     for _ in range(LONGEST_PATH):
-        wanted = {url for url in wanted if url and url not in found}
+        wanted = {url for url in wanted if url and url not in origins}
         by_key = {"url_key": keys(map(urls.url_key, wanted)), "host": pa.array(map(urls.host, wanted), pa.string())}
         rows = sources.rows_of(query, by_key)
         if not rows:
             break
-        found |= {row["url"]: row for row in rows}
+        origins |= {row["url"]: row for row in rows}
         wanted = {row["discovered_from"] for row in rows}
-    return found
+    return origins
 
 
 def _originals(sources: Sources, states: Iterable[Row], documents: Iterable[Row]) -> dict[str, str]:
@@ -219,14 +219,14 @@ def _indexed(sources: Sources, wanted: pa.Array) -> dict[str, Row]:
     for round_, file in index.tombstones:
         for key in _found(read_table(root, [file.path], TABLES["tombstones"], ["url_key"]), wanted)["url_key"]:
             masked[key.as_py().hex()] = max(round_, masked.get(key.as_py().hex(), 0))
-    found: dict[str, Row] = {}
+    segments: dict[str, Row] = {}
     for segment in index.segments:
         rows = _found(read_file(root, f"{segment.folder}/docs.parquet", ["url_key", "round"]), wanted)
         for row in rows.to_pylist():
             key = row["url_key"].hex()
-            if key not in found and masked.get(key, 0) <= segment.round:
-                found[key] = {"segment": segment.folder, "round": row["round"]}
-    return found
+            if key not in segments and masked.get(key, 0) <= segment.round:
+                segments[key] = {"segment": segment.folder, "round": row["round"]}
+    return segments
 
 
 def _found(rows: pa.Table, wanted: pa.Array) -> pa.Table:
