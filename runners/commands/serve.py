@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--rate", type=at_least_0, default=20.0, metavar="N", help=about)
     add("--trust-proxy", metavar="ADDRESS", help="believe the proxy at this address who its clients are")
     about = (
-        "answer requests for this name, or .NAME with its subdomains, and for localhost only (without it and"
-        " --trust-proxy, a gateway at a loopback address answers requests for localhost and that address only)"
+        "answer requests for this name, or .NAME with its subdomains, and for localhost only; without it and"
+        " --trust-proxy, a gateway at a loopback address answers requests for localhost and that address only"
     )
     add_repeatable(parser, "--allow-host", "NAME", about)
     about = "let pages of this origin, such as https://docs.example.org, embed the search box and use the API"

@@ -24,7 +24,8 @@ _LEAST_TOKENS = 16
 
 
 def add_arguments(formats: "Formats[argparse.ArgumentParser]") -> None:
-    summary, out = "passages for a vector store, cut at headings", "a file that ends in .jsonl or .parquet, or -"
+    summary = "passages for a vector store, cut at headings"
+    out = "a file that ends in .jsonl or .parquet; - for standard output"
     parser = add_format(formats, "chunks", summary, out, export_chunks, include=(*OVERRIDES, "nosnippet"))
     add_since(parser)
     parser.add_argument("--tokens", type=whole(_LEAST_TOKENS), default=LIMITS.tokens, metavar="N", help="size (400)")

@@ -16,7 +16,8 @@ _TABLES = {
 
 def add_arguments(formats: "Formats[argparse.ArgumentParser]") -> None:
     for table, summary in _TABLES.items():
-        about, out = f"{summary}, as Parquet, CSV or JSON lines", "a file, whose ending says the format, or -"
+        about = f"{summary}, as Parquet, CSV or JSON lines"
+        out = "a file, whose ending says the format; - for standard output"
         parser = add_format(formats, table, about, out, export_rows, where="the table")
         parser.add_argument("--format", choices=FORMATS, help="default for -: jsonl")
         parser.set_defaults(table=table)
