@@ -1,6 +1,7 @@
 """`beamtrawl crawl`: start a crawl, or go on with one."""
 
 import argparse
+import contextlib
 import sys
 from functools import partial
 from pathlib import Path
@@ -11,15 +12,14 @@ from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import SETTINGS_FILE, stored_settings
 from ...transforms.directory.waiting import count_waiting
 from ...transforms.http.request_headers import never_sent
-from ...transforms.outcomes import BeamtrawlError
 from ...transforms.settings import Settings, assignment, override, renamed
 from ..crawling import session
-from ..crawling.console import Console, open_outputs, run_interruptibly
+from ..crawling.console import Console, closing, open_outputs, run_interruptibly
 from ..crawling.identity import with_identity
 from ..engines.choose import engine, fork_early, notice, submission
 from ..state.crawl_traps import release_hint
 from ..state.failures import origins, seed_trouble
-from ..terminal.errors import Usage, one_line
+from ..terminal.errors import Usage
 from ..terminal.numbers import at_least_0, whole
 from .arguments import add_engine, add_repeatable
 
@@ -65,10 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     directory = CrawlDir(arguments.dir)
     if arguments.restore_settings:
         session.restore_settings(directory)
-    if not arguments.into_nonempty:
-        session.refuse_foreign_folder(directory, "--into-nonempty")
-    session.refuse_lost_settings(directory)
-    session.refuse_lost_steps(directory)
+    session.refuse_unusable(directory, arguments.into_nonempty, "--into-nonempty")
     for hint in renamed(directory.read_text(SETTINGS_FILE)) if directory.exists(SETTINGS_FILE) else ():
         print(f"beamtrawl: {hint}", file=sys.stderr)
     settings = _settings(directory, arguments)
@@ -93,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     fork_early(chosen, directory.root)
     stop = StopSignal()
     rounds = partial(session.run, directory, settings, seeds, chosen, console, stop, most_rounds, arguments.again)
-    try:
+    with log or contextlib.nullcontext(), closing(console):
         end = run_interruptibly(rounds, stop, console)
         trouble = seed_trouble(directory)
         for line in trouble.lines:
@@ -106,13 +103,6 @@ def run(arguments: argparse.Namespace) -> int:
                 " fetch; HOST is https on port 443, others are http://HOST and HOST:PORT"
             )
         console.ended(end, count_waiting(directory), release_hint(directory) if end.held else "")
-    except Exception as error:
-        console.failed(str(error) if isinstance(error, BeamtrawlError) else one_line(error))
-        raise
-    finally:
-        console.close()
-        if log:
-            log.close()
     return NOTHING_FETCHED if trouble.is_nothing_fetched and end.rounds and end.reason != "stopped" else 0
 
 

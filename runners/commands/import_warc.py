@@ -18,12 +18,12 @@ from ...transforms.archives.sources import Source, Trouble, sources_of
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.files import filesystem
-from ...transforms.outcomes import BeamtrawlError, StoreError
+from ...transforms.outcomes import StoreError
 from ..crawling import session
-from ..crawling.console import Console, open_outputs, run_interruptibly
+from ..crawling.console import Console, closing, open_outputs, run_interruptibly
 from ..engines.choose import engine, fork_early, notice, submission
 from ..process.lock import Lock
-from ..terminal.errors import Failure, Usage, one_line
+from ..terminal.errors import Failure, Usage
 from ..terminal.numbers import whole
 from ..terminal.units import counted
 from .arguments import add_engine
@@ -61,10 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         line = shlex.join(["beamtrawl", "import", "warc", arguments.files[0], arguments.dir])
         raise Usage(f"{arguments.dir} is an archive, and the crawl directory comes first: {line}")
     directory = CrawlDir(arguments.dir)
-    if not arguments.into_nonempty:
-        session.refuse_foreign_folder(directory, "--into-nonempty")
-    session.refuse_lost_settings(directory)
-    session.refuse_lost_steps(directory)
+    session.refuse_unusable(directory, arguments.into_nonempty, "--into-nonempty")
     settings = stored_settings(directory)
     session.refuse_missing_plugins(settings, directory)
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
@@ -85,13 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
                 session.rank_after_crawl(claimed, settings.ranking, chosen, console)
             return found
 
-    try:
+    with closing(console):
         found = run_interruptibly(work, stop, console)
-    except Exception as error:
-        console.failed(str(error) if isinstance(error, BeamtrawlError) else one_line(error))
-        raise
-    finally:
-        console.close()
     _show(found, arguments)
     if not found.troubles or found.is_stopped:
         return 0

@@ -13,12 +13,14 @@ from typing import TextIO, TypeVar
 from ...pipeline.control import End, StopSignal
 from ...pipeline.seeds import Added
 from ...transforms.directory.crawl_dir import Manifest, Step
+from ...transforms.outcomes import BeamtrawlError
 from ..process.background import INTERRUPTS, Background
 from ..process.submission import Submission, waits_for
 from ..progress import events
 from ..progress.events import Event
 from ..progress.outputs import JsonOutput, Output, TextOutput
 from ..progress.running import Running
+from ..terminal.errors import one_line
 
 T = TypeVar("T")
 
@@ -170,6 +172,18 @@ def telling(what: str, output: Output) -> Iterator[Callable[[str], None]]:
     finally:
         ended.set()
         thread.join()
+        console.close()
+
+
+@contextlib.contextmanager
+def closing(console: Console) -> Iterator[None]:
+    """Close a console at the end; an error of the body is its last event."""
+    try:
+        yield
+    except Exception as error:
+        console.failed(str(error) if isinstance(error, BeamtrawlError) else one_line(error))
+        raise
+    finally:
         console.close()
 
 

@@ -16,7 +16,7 @@ from ...transforms.parsing import robots_meta
 from ...transforms.sql.views import connect
 from ...transforms.tables.schemas import ROBOTS, VISITS
 from ...transforms.tables.sitemap_terms import EXTERNAL, PROBE
-from ...transforms.tables.table_files import TableFile, conform, open_parquet, read_table, round_of
+from ...transforms.tables.table_files import TableFile, conform, open_parquet, present, read_table, round_of
 
 _BATCH = 64  # visits in memory, with their bodies
 _GROUP = 500_000  # visits whose documents are looked up together, by key
@@ -56,7 +56,7 @@ def captures(crawl: CrawlDir, manifests: Sequence[Manifest], robot: str) -> Iter
             while robots_files and round_of(robots_files[0].path) <= last:
                 yield from _robots(crawl, robots_files.popleft())
             pages = _lookup(tables, keys(crawl, files))
-            for row in _rows(crawl, files):
+            for row in visit_rows(crawl, files, VISITS):
                 noarchive, page, links = next(pages)
                 if row["status"] is not None and row["kind"] not in (EXTERNAL, PROBE):
                     asked = [(h["name"], h["value"]) for h in row["headers"] or ()]
@@ -106,11 +106,12 @@ def keys(crawl: CrawlDir, files: Iterable[TableFile]) -> pa.Table:
     return visits.append_column("number", pa.array(range(visits.num_rows), pa.int64()))
 
 
-def _rows(crawl: CrawlDir, files: Iterable[TableFile]) -> Iterator[dict[str, Any]]:
+def visit_rows(crawl: CrawlDir, files: Iterable[TableFile], schema: pa.Schema) -> Iterator[dict[str, Any]]:
+    """The rows of files of visits, with the columns of a schema; a few bodies are in memory."""
     for visits_file in files:
         with open_parquet(crawl.root, visits_file.path) as file:
-            for batch in file.iter_batches(_BATCH):
-                yield from conform(pa.Table.from_batches([batch]), VISITS).to_pylist()
+            for batch in file.iter_batches(_BATCH, columns=present(file, schema.names)):
+                yield from conform(pa.Table.from_batches([batch]), schema).to_pylist()
 
 
 def _lookup(tables: duckdb.DuckDBPyConnection, keys: pa.Table) -> Iterator[tuple[bool | None, Any, Any]]:
