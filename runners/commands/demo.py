@@ -11,8 +11,9 @@ from ...transforms.directory.own_files import refuse_foreign
 from ..demo import server
 from ..terminal.errors import Failure, Usage
 from ..terminal.numbers import whole
-from . import crawl, search, serve
+from . import crawl, search
 from .registry import CommandModule
+from .serving import serve
 
 WEB_PORT = 8600
 """The port of the first site of `demo --web`; each further one has the next."""

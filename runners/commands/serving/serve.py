@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ...search.answers.searcher import Index
-from ...search.index.segments import CACHE_BYTES
-from ...transforms.directory.crawl_dir import CrawlDir
-from ...transforms.directory.named_crawls import searched
-from ..terminal.errors import Failure, Usage
-from ..terminal.numbers import at_least_0, whole
-from .arguments import add_repeatable
+from ....search.answers.searcher import Index
+from ....search.index.segments import CACHE_BYTES
+from ....transforms.directory.crawl_dir import CrawlDir
+from ....transforms.directory.named_crawls import searched
+from ...terminal.errors import Failure, Usage
+from ...terminal.numbers import at_least_0, whole
+from ..arguments import add_repeatable
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 """The names of a gateway that listens on this machine only."""
@@ -62,11 +62,11 @@ def _prefix(text: str) -> str:
 
 def run(arguments: argparse.Namespace) -> None:
     """Serve a search page at / and JSON, until Ctrl-C."""
-    from ...search.gateway.app import create_app  # only a server pays for importing these
-    from ...search.gateway.embedding import as_origin
-    from ...search.gateway.query_log import file_log
-    from ...search.gateway.rate_limits import Rate
-    from .serving.submissions import open_submissions
+    from ....search.gateway.app import create_app  # only a server pays for importing these
+    from ....search.gateway.embedding import as_origin
+    from ....search.gateway.query_log import file_log
+    from ....search.gateway.rate_limits import Rate
+    from .submissions import open_submissions
 
     if arguments.trust_proxy is not None and not _is_address(arguments.trust_proxy):
         raise Usage(f"--trust-proxy {arguments.trust_proxy}: must be the IP address of the proxy, such as 127.0.0.1")
@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def listen(app: Any, what: str, host: str, port: int, proxy: str | None = None, prefix: str = "") -> None:
     """Say `what` is at the address, and answer requests until Ctrl-C; Failure if it cannot be listened at."""
-    from ...search.gateway.server import ServerLimits, create_server
+    from ....search.gateway.server import ServerLimits, create_server
 
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # else a line for each request that waits
     try:
