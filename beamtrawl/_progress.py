@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 import queue
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from beamtrawl.runners.progress.events import Event, SeedsAdded, StepCommitted, StepStarted, Waiting, Warned
+from beamtrawl.runners.progress.events import Event
 from beamtrawl.runners.progress.running import Running
 from beamtrawl.runners.progress.words import line
 from beamtrawl.transforms.outcomes import Outcome
@@ -34,27 +36,27 @@ class Recorder:
 
     def __init__(self, callback: Callable[[Progress], object] | None) -> None:
         self.interval_s = 2.0 if callback else math.inf  # between two reports on a step under way
-        self.committed: list[StepCommitted] = []
+        self.committed: list[Mapping[str, Any]] = []  # fields of the events
         self.warnings: list[str] = []
         self._callback = callback
         self._reports: queue.SimpleQueue[Progress] = queue.SimpleQueue()
 
     def event(self, event: Event) -> None:
-        said = event.message
-        match event:
-            case SeedsAdded():
+        said, fields = event.message, event.fields
+        match event.name:
+            case "seeds_added":
                 self._reports.put(Progress("seeds", 0, True, 0, 0, {}, said))
-            case StepStarted():
-                self._reports.put(Progress(event.step, event.round, False, 0, event.rows, {}, said))
-            case StepCommitted():
-                self.committed.append(event)
-                outcomes = visits_by_outcome([event])
+            case "step_started":
+                self._reports.put(Progress(fields["step"], fields["round"], False, 0, fields["rows"], {}, said))
+            case "step_committed":
+                self.committed.append(fields)
+                outcomes = visits_by_outcome([fields])
                 done = sum(outcomes.values())
-                self._reports.put(Progress(event.step, event.round, True, done, done, outcomes, said))
-            case Waiting():
-                round_ = self.committed[-1].round if self.committed else 0
+                self._reports.put(Progress(fields["step"], fields["round"], True, done, done, outcomes, said))
+            case "waiting":
+                round_ = self.committed[-1]["round"] if self.committed else 0
                 self._reports.put(Progress("wait", round_, False, 0, 0, {}, said))
-            case Warned():
+            case "warning":
                 self.warnings.append(said)
 
     def running(self, running: Running) -> None:
@@ -73,12 +75,10 @@ class Recorder:
             self._callback(self._reports.get())
 
 
-def visits_by_outcome(committed: list[StepCommitted]) -> dict[str, int]:
+def visits_by_outcome(committed: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Visits of the fetch steps among these, by outcome."""
-    found: dict[str, int] = {}
+    visits: Counter[str] = Counter()
     for step in committed:
-        if step.step == "fetch":
-            for outcome in Outcome:
-                if count := step.counters.get(outcome.value):
-                    found[outcome.value] = found.get(outcome.value, 0) + count
-    return found
+        if step["step"] == "fetch":
+            visits.update({outcome.value: step["counters"].get(outcome.value, 0) for outcome in Outcome})
+    return dict(+visits)

@@ -130,7 +130,8 @@ def crawl(
         "recrawl_after": recrawl_after,
         "allow_address": None if allow_address is None else _strings(allow_address),
     }
-    started, directory = time.monotonic(), _open(dir, into_nonempty)
+    started, directory = time.monotonic(), CrawlDir(os.fspath(dir))
+    session.refuse_unusable(directory, into_nonempty, "into_nonempty=True")
     chosen, recorder = _override(stored_settings(directory), settings or {}, flags), Recorder(progress)
     found = _choose_seeds(seeds, _strings(sitemaps))
     _refuse_start(directory, chosen, found)
@@ -149,17 +150,6 @@ def _check(rounds: int | None, workers: int | None, runner: str) -> None:
             raise ValueError(f"{name} = {value!r}: must be a whole number of at least {least}")
     if runner not in RUNNERS:
         raise ValueError(f"runner = {runner!r}: must be one of {', '.join(RUNNERS)}")
-
-
-def _open(dir: str | os.PathLike[str], into_nonempty: bool) -> CrawlDir:
-    """Return the directory of a crawl; StartError if its settings or the manifest of a step are lost, or
-    if it holds files of others and no crawl."""
-    directory = CrawlDir(os.fspath(dir))
-    if not into_nonempty:
-        session.refuse_foreign_folder(directory, "into_nonempty=True")
-    session.refuse_lost_settings(directory)
-    session.refuse_lost_steps(directory)
-    return directory
 
 
 def _override(stored: Settings, changes: Mapping[str, Any], flags: Mapping[str, Any]) -> Settings:
@@ -211,7 +201,7 @@ def _report(directory: CrawlDir, end: End, recorder: Recorder, elapsed_s: float)
         rounds=end.rounds,
         visits=sum(outcomes.values()),
         outcomes=outcomes,
-        documents=sum(manifest.counters.get("documents_rows", 0) for manifest in recorder.committed),
+        documents=sum(step["counters"].get("documents_rows", 0) for step in recorder.committed),
         waiting=waiting,
         due_at=end.due_at,
         elapsed_s=round(elapsed_s, 3),

@@ -19,6 +19,8 @@ EXPORTERS = "beamtrawl.exporters"
 class PluginError(BeamtrawlError, ValueError):
     """A plug-in that cannot be loaded or configured; the message names it and the installed alternatives."""
 
+    is_usage = True
+
 
 _GROUPS = (PARSERS, OBSERVERS, DOWNLOADERS, URL_FILTERS, SCORERS, EXPORTERS)
 

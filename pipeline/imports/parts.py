@@ -58,21 +58,21 @@ def choose_captures(
     """Choose the captures of a part that become visits; `is_all`: there is no other part."""
     for number, start, end in part:
         for captures in captures_of(crawl.root, scans[number], start, end):
-            choice.add_captures(number, captures)
+            choice.add("captures", captures, number)
     hosts, keys = choice.hosts(), Bloom(sum(end - start for _, start, end in part))
     for table in choice.url_keys():
         keys.add(table["url_key"])
     for known in known_urls(crawl, manifests, hosts, keys):
-        choice.add_known(known)
-    choice.add_known(known_robots(crawl, manifests, hosts))
+        choice.add("known", known)
+    choice.add("known", known_robots(crawl, manifests, hosts))
     revisited = Wanted.of(choice.revisited(), "url_key", "host")
     if revisited.values:
         for number, captures in () if is_all else _elsewhere(crawl.root, scans, part):
-            choice.add_elsewhere(number, captures.filter(pa.array(revisited.mask(captures))))
+            choice.add("elsewhere", captures.filter(pa.array(revisited.mask(captures))), number)
         blocks = read_blocks(crawl)
         for number, path in enumerate(paths_of(manifests, "visits"), len(scans)):
             for stored in stored_originals(crawl.root, path, revisited, blocks):
-                choice.add_stored(number, stored)
+                choice.add("stored", stored, number)
     return choice.choose()
 
 

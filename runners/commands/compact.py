@@ -19,10 +19,10 @@ from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.directory.table_runs import all_runs
 from ...transforms.indexing.merge_policy import ALL
 from ...transforms.urls.index_scope import IndexScope
-from ..engines.choose import RUNNERS, engine
+from ..engines.choose import engine
 from ..process.lock import Lock
 from ..progress.words import describe_manifest
-from ..terminal.numbers import whole
+from .arguments import add_engine
 from .clean import show_removed
 
 
@@ -37,9 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="make the index anew from the documents: it has the format of another version, or is damaged; after a"
         " change of [index], this happens anyway",
     )
-    parser.add_argument("--runner", choices=RUNNERS, default="direct")
-    parser.add_argument("--workers", type=whole, metavar="N", help="worker processes, at most; else one a core")
-    parser.epilog = "What comes after -- goes to Beam."
+    add_engine(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,6 +1,7 @@
 """`beamtrawl crawl`: start a crawl, or go on with one."""
 
 import argparse
+import contextlib
 import sys
 from functools import partial
 from pathlib import Path
@@ -11,17 +12,16 @@ from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import SETTINGS_FILE, stored_settings
 from ...transforms.directory.waiting import count_waiting
 from ...transforms.http.request_headers import never_sent
-from ...transforms.outcomes import BeamtrawlError
-from ...transforms.plugins import PluginError
-from ...transforms.settings import Settings, SettingsError, assignment, override, renamed
+from ...transforms.settings import Settings, assignment, override, renamed
 from ..crawling import session
-from ..crawling.console import Console, open_outputs, run_interruptibly
+from ..crawling.console import Console, closing, open_outputs, run_interruptibly
 from ..crawling.identity import with_identity
-from ..engines.choose import RUNNERS, engine, fork_early, notice, submission
+from ..engines.choose import engine, fork_early, notice, submission
 from ..state.crawl_traps import release_hint
 from ..state.failures import origins, seed_trouble
-from ..terminal.errors import Usage, one_line
-from ..terminal.numbers import at_least_0, count
+from ..terminal.errors import Usage
+from ..terminal.numbers import at_least_0, whole
+from .arguments import add_engine, add_repeatable
 
 NOTHING_FETCHED = 4
 """The exit code of a crawl that has run rounds, and has no page or none of its seeds."""
@@ -30,61 +30,34 @@ NOTHING_FETCHED = 4
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "%(prog)s [options] DIR [-- OPTIONS OF BEAM]"  # all of them take a screen of their own
     parser.add_argument("dir", metavar="DIR", help="the crawl directory, a new one or one to go on with")
-    parser.add_argument("--seed", action="append", default=[], metavar="URL", help="start here (may be repeated)")
-    parser.add_argument("--seeds", metavar="FILE", help="start at the URLs in this file, one a line")
-    parser.add_argument(
-        "--sitemap",
-        action="append",
-        default=[],
-        metavar="URL",
-        help="start at the pages in this sitemap (may be repeated)",
-    )
-    parser.add_argument("--rounds", type=count, metavar="N", help="rounds to run now; else until nothing is left")
-    parser.add_argument(
-        "--sample", type=count, metavar="N", help="one round of N waiting URLs, chosen at random, for an estimate"
-    )
-    parser.add_argument("--max-pages", type=count, metavar="N", help="visits in the whole crawl")
-    parser.add_argument("--max-pages-per-host", type=count, metavar="N", help="visits to a host in the whole crawl")
-    parser.add_argument("--max-pages-per-host-per-round", type=count, metavar="N", help="visits to a host in a round")
-    parser.add_argument("--depth", type=count, metavar="N", help="links from a seed, at most")
-    parser.add_argument(
-        "--scope", choices=("host", "domain", "any"), help="stay on the seeds' hosts or domains, or roam"
-    )
-    parser.add_argument("--delay", type=at_least_0, metavar="SECONDS", help="between two requests to a host")
-    parser.add_argument("--round-time", type=at_least_0, metavar="SECONDS", help="a round fetches no longer than this")
-    parser.add_argument("--robot", metavar="NAME", help="the robot's name")
-    parser.add_argument("--contact", metavar="MAIL", help="the operator's mail address")
-    parser.add_argument("--info-url", metavar="URL", help="a page about the robot")
-    parser.add_argument(
-        "--allow-address",
-        action="append",
-        metavar="CIDR",
-        help="allow special addresses, such as 127.0.0.0/8 (may be repeated)",
-    )
-    for name, metavar, text in (
-        ("include", "REGEX", "only URLs that match"),
-        ("exclude", "REGEX", "no URL that matches"),
-    ):
-        parser.add_argument(f"--{name}", action="append", metavar=metavar, help=f"crawl {text} (may be repeated)")
-    parser.add_argument(
-        "--check-external", action="store_true", default=None, help="ask links to other hosts for their status"
-    )
-    parser.add_argument("--recrawl-after", type=at_least_0, metavar="DAYS", help="visit pages again at this age")
-    parser.add_argument("--again", action="store_true", help="visit all pages once more now, if they have changed")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="any setting, as politeness.backoff=5 (may be repeated)",
-    )
-    parser.add_argument("--into-nonempty", action="store_true", help="start a crawl beside files of others, too")
-    parser.add_argument("--restore-settings", action="store_true", help="first write a lost crawl.toml anew")
-    parser.add_argument("--runner", choices=RUNNERS, default="direct")
-    parser.add_argument("--workers", type=count, metavar="N", help="worker processes, at most; else one a core")
-    parser.add_argument("--json", action="store_true", help="print events, one JSON object a line")
-    parser.add_argument("--log", metavar="FILE", help="append the events to a file")
-    parser.epilog = "What comes after -- goes to Beam."
+    add, add_list = parser.add_argument, partial(add_repeatable, parser)
+    add_list("--seed", "URL", "start here")
+    add("--seeds", metavar="FILE", help="start at the URLs in this file, one a line")
+    add_list("--sitemap", "URL", "start at the pages in this sitemap")
+    add("--rounds", type=whole(), metavar="N", help="rounds to run now; else until nothing is left")
+    add("--sample", type=whole(1), metavar="N", help="one round of N waiting URLs, chosen at random, for an estimate")
+    add("--max-pages", type=whole(), metavar="N", help="visits in the whole crawl")
+    add("--max-pages-per-host", type=whole(), metavar="N", help="visits to a host in the whole crawl")
+    add("--max-pages-per-host-per-round", type=whole(), metavar="N", help="visits to a host in a round")
+    add("--depth", type=whole(), metavar="N", help="links from a seed, at most")
+    add("--scope", choices=("host", "domain", "any"), help="stay on the seeds' hosts or domains, or roam")
+    add("--delay", type=at_least_0, metavar="SECONDS", help="between two requests to a host")
+    add("--round-time", type=at_least_0, metavar="SECONDS", help="a round fetches no longer than this")
+    add("--robot", metavar="NAME", help="the robot's name")
+    add("--contact", metavar="MAIL", help="the operator's mail address")
+    add("--info-url", metavar="URL", help="a page about the robot")
+    add_list("--allow-address", "CIDR", "allow special addresses, such as 127.0.0.0/8")
+    add_list("--include", "REGEX", "crawl only URLs that match")
+    add_list("--exclude", "REGEX", "crawl no URL that matches")
+    add("--check-external", action="store_true", default=None, help="ask links to other hosts for their status")
+    add("--recrawl-after", type=at_least_0, metavar="DAYS", help="visit pages again at this age")
+    add("--again", action="store_true", help="visit all pages once more now, if they have changed")
+    add_list("--set", "KEY=VALUE", "any setting, as politeness.backoff=5")
+    add("--into-nonempty", action="store_true", help="start a crawl beside files of others, too")
+    add("--restore-settings", action="store_true", help="first write a lost crawl.toml anew")
+    add_engine(parser)
+    add("--json", action="store_true", help="print events, one JSON object a line")
+    add("--log", metavar="FILE", help="append the events to a file")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -92,10 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     directory = CrawlDir(arguments.dir)
     if arguments.restore_settings:
         session.restore_settings(directory)
-    if not arguments.into_nonempty:
-        session.refuse_foreign_folder(directory, "--into-nonempty")
-    session.refuse_lost_settings(directory)
-    session.refuse_lost_steps(directory)
+    session.refuse_unusable(directory, arguments.into_nonempty, "--into-nonempty")
     for hint in renamed(directory.read_text(SETTINGS_FILE)) if directory.exists(SETTINGS_FILE) else ():
         print(f"beamtrawl: {hint}", file=sys.stderr)
     settings = _settings(directory, arguments)
@@ -112,10 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         if notice_of_identity:
             console.warn(notice_of_identity)
     session.refuse_anonymous(settings.robot, seeds, words.robot)
-    try:
-        session.refuse_missing_plugins(settings, directory)
-    except PluginError as error:
-        raise Usage(str(error)) from error
+    session.refuse_missing_plugins(settings, directory)
     if line := session.refused_address(settings.fetch, seeds, words):
         console.warn(line)
     if line := notice(chosen):
@@ -123,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     fork_early(chosen, directory.root)
     stop = StopSignal()
     rounds = partial(session.run, directory, settings, seeds, chosen, console, stop, most_rounds, arguments.again)
-    try:
+    with log or contextlib.nullcontext(), closing(console):
         end = run_interruptibly(rounds, stop, console)
         trouble = seed_trouble(directory)
         for line in trouble.lines:
@@ -136,23 +103,14 @@ def run(arguments: argparse.Namespace) -> int:
                 " fetch; HOST is https on port 443, others are http://HOST and HOST:PORT"
             )
         console.ended(end, count_waiting(directory), release_hint(directory) if end.held else "")
-    except Exception as error:
-        console.failed(str(error) if isinstance(error, BeamtrawlError) else one_line(error))
-        raise
-    finally:
-        console.close()
-        if log:
-            log.close()
     return NOTHING_FETCHED if trouble.is_nothing_fetched and end.rounds and end.reason != "stopped" else 0
 
 
 def _settings(directory: CrawlDir, arguments: argparse.Namespace) -> Settings:
-    """The settings of a crawl with those that the command line sets; a flag of its own precedes --set. Usage if bad."""
+    """The settings of a crawl with those that the command line sets; a flag of its own precedes --set."""
     stored = stored_settings(directory)
     flags = {key: getattr(arguments, flag) for flag, key in session.SETTINGS.items()}
     if (sample := arguments.sample) is not None:
-        if not sample:
-            raise Usage("--sample 0: must be at least 1")
         for flag in ("rounds", "max_pages"):
             if getattr(arguments, flag) is not None:
                 name = f"--{flag.replace('_', '-')}"
@@ -160,11 +118,8 @@ def _settings(directory: CrawlDir, arguments: argparse.Namespace) -> Settings:
         if not directory.manifests():
             raise Usage(f"--sample {sample}: {directory.root} has nothing to sample; crawl first (--max-pages 300)")
         flags |= {"limits.max_pages": 0, "limits.max_pages_per_round": sample, "priority.random": True}
-    try:
-        given = dict(map(assignment, arguments.set))
-        return override(stored, given | {key: value for key, value in flags.items() if value is not None})
-    except SettingsError as error:
-        raise Usage(str(error)) from error
+    given = dict(map(assignment, arguments.set))
+    return override(stored, given | {key: value for key, value in flags.items() if value not in (None, [])})
 
 
 def open_log(path: str) -> TextIO:

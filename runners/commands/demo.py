@@ -11,8 +11,9 @@ from ...transforms.directory.own_files import refuse_foreign
 from ..demo import server
 from ..terminal.errors import Failure, Usage
 from ..terminal.numbers import whole
-from . import crawl, search, serve
+from . import crawl, search
 from .registry import CommandModule
+from .serving import serve
 
 WEB_PORT = 8600
 """The port of the first site of `demo --web`; each further one has the next."""
@@ -26,15 +27,9 @@ MARK = "demo.txt"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR", nargs="?", help="keep the crawl here; else it is thrown away")
     parser.add_argument("--serve", action="store_true", help="then serve its search page, until Ctrl-C")
-    parser.add_argument("--port", type=whole, default=8000, metavar="N", help="the port of --serve (8000)")
-    parser.add_argument(
-        "--web",
-        type=whole,
-        nargs="?",
-        const=WEB_PORT,
-        metavar="PORT",
-        help=f"only serve the web, at this port and the next four ({WEB_PORT}; 0: any), until Ctrl-C",
-    )
+    parser.add_argument("--port", type=whole(0, 65535), default=8000, metavar="N", help="the port of --serve (8000)")
+    about = f"only serve the web, at this port and the next four ({WEB_PORT}; 0: any), until Ctrl-C"
+    parser.add_argument("--web", type=whole(0, 65531), nargs="?", const=WEB_PORT, metavar="PORT", help=about)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -13,26 +13,22 @@ from ..estimate.measured import compare, hosts_of, measure, plan_of
 from ..estimate.plan import DEFAULTS, Estimate, Plan, Prices, Rates, estimate, with_page_bytes
 from ..terminal.errors import Usage
 from ..terminal.numbers import above_0, at_least_0, whole
-from ..terminal.units import size
+from ..terminal.units import size, span
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--hosts", type=whole, metavar="N", help="hosts to be crawled")
-    add("--pages", type=whole, metavar="N", help="visits to each host, or their mean; with a sample, at most")
-    add("--largest-host", type=whole, metavar="N", help="visits to the largest host; else hosts are equal")
-    add(
-        "--delay",
-        type=at_least_0,
-        metavar="SECONDS",
-        help="delay between requests to a host (1; with a sample, its own)",
-    )
-    add("--workers", type=whole, default=1, metavar="N", help="parallel workers, each with a core (1)")
-    add("--connections", type=whole, default=256, metavar="N", help="answers that a worker awaits at once (256)")
+    add("--hosts", type=whole(1), metavar="N", help="hosts to be crawled")
+    add("--pages", type=whole(1), metavar="N", help="visits to each host, or their mean; with a sample, at most")
+    add("--largest-host", type=whole(1), metavar="N", help="visits to the largest host; else hosts are equal")
+    about = "delay between requests to a host (1; with a sample, its own)"
+    add("--delay", type=at_least_0, metavar="SECONDS", help=about)
+    add("--workers", type=whole(1), default=1, metavar="N", help="parallel workers, each with a core (1)")
+    add("--connections", type=whole(1), default=256, metavar="N", help="answers that a worker awaits at once (256)")
     add("--bandwidth", type=above_0, metavar="MBIT", help="of all workers, in Mbit a second; else no bound")
     add("--response", type=at_least_0, metavar="SECONDS", help="mean duration of an answer")
     add("--page-bytes", type=above_0, metavar="N", help="mean size of a body; sizes on disk grow with it")
-    add("--rounds", type=whole, metavar="N", help="rounds of the crawl")
+    add("--rounds", type=whole(1), metavar="N", help="rounds of the crawl")
     add("--like", metavar="DIR", help="take rates and sizes from a crawl; with a sample (crawl --sample), pages too")
     add("--against", metavar="DIR", help="estimate what this crawl has done, and show what it was")
     add("--price-gb-in", type=at_least_0, default=0.0, metavar="PRICE", help="of a GB received")
@@ -132,10 +128,6 @@ def _plan_like(arguments: argparse.Namespace) -> Plan:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    for name in ("hosts", "pages", "workers", "connections", "rounds", "largest_host"):
-        value = getattr(arguments, name)
-        if value is not None and value <= 0:
-            raise Usage(f"--{name.replace('_', '-')} {value}: must be more than 0")
     if arguments.largest_host is not None and arguments.largest_host < (arguments.pages or 0):
         raise Usage(f"--largest-host {arguments.largest_host}: must be at least --pages, the mean")
 
@@ -147,10 +139,10 @@ def _lines(estimated: Estimate, rates: Rates, is_floor: bool) -> list[str]:
         f"pages: {floor}{estimated.pages:,}; requests with robots.txt: {floor}{estimated.requests:,}",
         f"bytes in (decoded bodies): {size(estimated.bytes_in)}",
         f"bytes on disk: {size(estimated.disk_total)} ({_tables(estimated.disk)})",
-        f"time: {_time(estimated.time)} (fetching {_time(estimated.fetch)}, updates {_time(estimated.update)}),"
+        f"time: {span(estimated.time)} (fetching {span(estimated.fetch)}, updates {span(estimated.update)}),"
         f" {estimated.pages_per_second:.1f} pages a second",
         "fetching would take, bounded by one thing alone: "
-        + ", ".join(f"{name} {_time(seconds)}" for name, seconds in estimated.bounds.items()),
+        + ", ".join(f"{name} {span(seconds)}" for name, seconds in estimated.bounds.items()),
         f"bound by: {estimated.bound}",
         "memory on one machine, at most: "
         + ", ".join(f"{step} {size(count)}" for step, count in estimated.memory.items()),
@@ -174,7 +166,7 @@ def _begun_lines(begun: Begun) -> list[str]:
     pages = f" pages {fewest:,.0f} to {most:,.0f}," if begun.basis == "sample" else ""
     lines.append(
         f"95 % interval of the sample:{pages} bytes in {size(least)} to {size(largest)},"
-        f" on disk {size(small)} to {size(large)}, time {_time(short)} to {_time(long)}"
+        f" on disk {size(small)} to {size(large)}, time {span(short)} to {span(long)}"
     )
     if fewest == most and begun.basis == "sample":
         lines.append(
@@ -189,10 +181,3 @@ def _compared(actual: Mapping[str, tuple[float, float]]) -> list[str]:
         f"{name}: estimated {guess:,.0f}, was {was:,.0f}" + (f" ({guess / was - 1:+.1%})" if was else "")
         for name, (guess, was) in actual.items()
     ]
-
-
-def _time(seconds: float) -> str:
-    for length, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
-        if seconds >= length:
-            return f"{seconds / length:.1f} {unit}"
-    return f"{seconds:.1f} s"

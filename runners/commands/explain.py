@@ -12,7 +12,6 @@ from ...pipeline.release_held import with_released
 from ...transforms import urls
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import stored_settings
-from ...transforms.plugins import PluginError
 from ..explain.host_record import host_lines, host_record
 from ..explain.narrative import conclusion, evidence
 from ..explain.sources import Sources, open_sources
@@ -59,21 +58,18 @@ def run(arguments: argparse.Namespace) -> None:
         if "/" in name and urls.canonicalize(name) is None:
             raise Usage(f"{name}: not a URL that can be fetched, which starts with http:// or https://")
     unanswered: list[str] = []
-    try:
-        sources = open_sources(crawl, with_released(crawl, stored_settings(crawl)))
-        with sources.tables:
-            for answer in _answers(sources, iter(arguments.subjects), datetime.now(UTC)):
-                if isinstance(answer, Unknown):
-                    if is_one:
-                        raise Failure(str(answer))
-                    print(answer, file=sys.stderr)
-                    unanswered.append(answer.subject)
-                elif arguments.json:
-                    print(json.dumps(answer.value, indent=1 if is_one else None, ensure_ascii=False, default=str))
-                else:
-                    print("\n".join(answer.lines) if is_one else f"{answer.subject}: {answer.conclusion}")
-    except PluginError as error:
-        raise Failure(str(error)) from error
+    sources = open_sources(crawl, with_released(crawl, stored_settings(crawl)))
+    with sources.tables:
+        for answer in _answers(sources, iter(arguments.subjects), datetime.now(UTC)):
+            if isinstance(answer, Unknown):
+                if is_one:
+                    raise Failure(str(answer))
+                print(answer, file=sys.stderr)
+                unanswered.append(answer.subject)
+            elif arguments.json:
+                print(json.dumps(answer.value, indent=1 if is_one else None, ensure_ascii=False, default=str))
+            else:
+                print("\n".join(answer.lines) if is_one else f"{answer.subject}: {answer.conclusion}")
     if unanswered:
         raise Failure(f"{counted(len(unanswered), 'host')} without an answer, such as {unanswered[0]}")
 

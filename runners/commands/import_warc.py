@@ -18,15 +18,15 @@ from ...transforms.archives.sources import Source, Trouble, sources_of
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.files import filesystem
-from ...transforms.outcomes import BeamtrawlError, StoreError
-from ...transforms.plugins import PluginError
+from ...transforms.outcomes import StoreError
 from ..crawling import session
-from ..crawling.console import Console, open_outputs, run_interruptibly
-from ..engines.choose import RUNNERS, engine, fork_early, notice, submission
+from ..crawling.console import Console, closing, open_outputs, run_interruptibly
+from ..engines.choose import engine, fork_early, notice, submission
 from ..process.lock import Lock
-from ..terminal.errors import Failure, Usage, one_line
+from ..terminal.errors import Failure, Usage
 from ..terminal.numbers import whole
 from ..terminal.units import counted
+from .arguments import add_engine
 
 DAMAGED = 3
 """The exit code if a file cannot be read to its end, or not at all, and others could."""
@@ -45,11 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="whether URLs that the pages link wait to be crawled; by default not in a new directory",
     )
     parser.add_argument("--into-nonempty", action="store_true", help="import beside files of others, too")
-    parser.add_argument("--part", type=_count, metavar="N", help="make rounds of N captures; else one of all")
-    parser.add_argument("--runner", choices=RUNNERS, default="direct")
-    parser.add_argument("--workers", type=whole, metavar="N", help="worker processes, at most; else one a core")
+    parser.add_argument("--part", type=whole(1), metavar="N", help="make rounds of N captures; else one of all")
+    add_engine(parser)
     parser.add_argument("--json", action="store_true", help="print events and the result, one JSON object a line")
-    parser.epilog = "What comes after -- goes to Beam."
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -63,15 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
         line = shlex.join(["beamtrawl", "import", "warc", arguments.files[0], arguments.dir])
         raise Usage(f"{arguments.dir} is an archive, and the crawl directory comes first: {line}")
     directory = CrawlDir(arguments.dir)
-    if not arguments.into_nonempty:
-        session.refuse_foreign_folder(directory, "--into-nonempty")
-    session.refuse_lost_settings(directory)
-    session.refuse_lost_steps(directory)
+    session.refuse_unusable(directory, arguments.into_nonempty, "--into-nonempty")
     settings = stored_settings(directory)
-    try:
-        session.refuse_missing_plugins(settings, directory)
-    except PluginError as error:
-        raise Usage(str(error)) from error
+    session.refuse_missing_plugins(settings, directory)
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
     paths = list(_paths(arguments.files))
     console = Console(
@@ -90,13 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
                 session.rank_after_crawl(claimed, settings.ranking, chosen, console, stop)
             return found
 
-    try:
+    with closing(console):
         found = run_interruptibly(work, stop, console)
-    except Exception as error:
-        console.failed(str(error) if isinstance(error, BeamtrawlError) else one_line(error))
-        raise
-    finally:
-        console.close()
     _show(found, arguments)
     if not found.troubles or found.is_stopped:
         return 0
@@ -220,9 +207,3 @@ SKIPPED = {
     "revisit_differs": "revisits of a URL of which only other payloads are here or in earlier imports",
 }
 """Why a record is skipped, by its reason; other reasons are rules of the scope."""
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text}: not a number of captures, 1 or more")
-    return int(text)

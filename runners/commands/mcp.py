@@ -16,13 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR", help="the crawl directory, or NAME=DIR")
     parser.add_argument("further", metavar="DIR", nargs="*", help="further crawls that are searched with it")
     parser.add_argument("--allow-sql", action="store_true", help="offer the tool sql, which reads the tables")
-    parser.add_argument(
-        "--include",
-        action="append",
-        choices=(INPUT.reason,),
-        default=[],
-        help="pages left out otherwise: those whose authors reserve them from the input of models",
-    )
+    about = "pages left out otherwise: those whose authors reserve them from the input of models"
+    parser.add_argument("--include", action="append", choices=(INPUT.reason,), default=[], help=about)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -6,18 +6,16 @@ from datetime import UTC, datetime
 
 from ...pipeline.rank import rank
 from ...transforms.directory.crawl_dir import CrawlDir
-from ..engines.choose import RUNNERS, engine
+from ..engines.choose import engine
 from ..process.lock import Lock
 from ..progress.words import describe_manifest
 from ..terminal.errors import Failure
-from ..terminal.numbers import whole
+from .arguments import add_engine
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
-    parser.add_argument("--runner", choices=RUNNERS, default="direct", help="where links beyond memory are counted")
-    parser.add_argument("--workers", type=whole, metavar="N", help="worker processes, at most; else one a core")
-    parser.epilog = "What comes after -- goes to Beam."
+    add_engine(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -39,7 +39,7 @@ COMMANDS = (
     Command("estimate", "Estimate a crawl before it.", "estimate"),
     Command("compact", "Merge the segments of the index and the files of tables.", "compact"),
     Command("search", "Search the index of a crawl.", "search"),
-    Command("serve", "Serve a search page and a JSON API.", "serve"),
+    Command("serve", "Serve a search page and a JSON API.", "serving.serve"),
     Command("mcp", "Serve a crawl to assistants, by the Model Context Protocol.", "mcp"),
     Command("sql", "Query the tables of a crawl in SQL.", "sql"),
     Command("explain", "Explain a URL or a host of a crawl.", "explain"),

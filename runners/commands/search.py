@@ -19,7 +19,7 @@ from ...transforms.directory.crawl_words import names_crawl
 from ...transforms.directory.named_crawls import searched
 from ..terminal.errors import Usage
 from ..terminal.highlight import is_coloured, wrapped
-from ..terminal.numbers import above_0, whole
+from ..terminal.numbers import LAST_ROUND, above_0, whole
 from ..terminal.units import counted
 from ..terminal.visible import VisibleStream, visible
 
@@ -28,45 +28,24 @@ _INDENT = "   "
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR", help="the crawl directory, or NAME=DIR")
-    parser.add_argument(
-        "query", metavar="QUERY", nargs="+", help="the words; before them, further crawls that are searched with it"
-    )
-    parser.add_argument("--limit", type=whole, default=10, metavar="N", help="hits to show (10)")
-    parser.add_argument("--offset", type=whole, default=0, metavar="N", help="skip the first N hits (0)")
-    parser.add_argument(
-        "--after", metavar="CURSOR", help="show the hits after a page: the value of next in its JSON, at any depth"
-    )
-    parser.add_argument("--sort", choices=ORDERS, default="score", help="best or newest first (score)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--as-of", type=_round, metavar="ROUND", help="the index as it was after this round")
-    parser.add_argument(
-        "--per-host", type=whole, metavar="N", help="after N hits of a host, those of others come first"
-    )
-    parser.add_argument(
-        "--facets",
-        type=whole,
-        default=0,
-        metavar="N",
-        help="show the N most frequent sites, languages, types and years",
-    )
-    parser.add_argument(
-        "--timeout",
-        type=above_0,
-        metavar="SECONDS",
-        help="show the best of what is compared in this time, without that of opening the index (no limit)",
-    )
-    parser.add_argument("--explain", action="store_true", help="say how each score comes about")
-
-
-def _round(text: str) -> int:
-    if text.isascii() and text.isdecimal() and len(text) <= 9 and int(text):
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not the number of a round, such as 3")
+    add, about = parser.add_argument, "the words; before them, further crawls that are searched with it"
+    add("query", metavar="QUERY", nargs="+", help=about)
+    add("--limit", type=whole(1), default=10, metavar="N", help="hits to show (10)")
+    add("--offset", type=whole(), default=0, metavar="N", help="skip the first N hits (0)")
+    add("--after", metavar="CURSOR", help="show the hits after a page: the value of next in its JSON, at any depth")
+    add("--sort", choices=ORDERS, default="score", help="best or newest first (score)")
+    add("--json", action="store_true", help="print JSON")
+    add("--as-of", type=whole(1, LAST_ROUND), metavar="ROUND", help="the index as it was after this round")
+    add("--per-host", type=whole(1), metavar="N", help="after N hits of a host, those of others come first")
+    about = "show the N most frequent sites, languages, types and years"
+    add("--facets", type=whole(), default=0, metavar="N", help=about)
+    about = "show the best of what is compared in this time, without that of opening the index (no limit)"
+    add("--timeout", type=above_0, metavar="SECONDS", help=about)
+    add("--explain", action="store_true", help="say how each score comes about")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Search the index of a crawl."""
-    _refuse_out_of_range(arguments)
     directories, words = split_words(arguments.dir, arguments.query)
     crawls = searched(directories)
     if len(directories) > 1 and arguments.as_of is not None:
@@ -96,13 +75,6 @@ def run(arguments: argparse.Namespace) -> None:
         print(json.dumps(as_json(results), indent=2, ensure_ascii=False))
     else:
         _print_results(results, "" if isinstance(crawls, CrawlDir) else f" in {', '.join(crawls)}", before)
-
-
-def _refuse_out_of_range(arguments: argparse.Namespace) -> None:
-    for name, least in (("limit", 1), ("offset", 0), ("per_host", 1), ("facets", 0)):
-        number = getattr(arguments, name)
-        if number is not None and number < least:
-            raise Usage(f"--{name.replace('_', '-')} {number}: must be at least {least}")
 
 
 def _print_results(results: Results, where: str, before: int) -> None:

@@ -11,6 +11,7 @@ from ...transforms.settings import settings_digest
 from ..crawling import session
 from ..crawling.console import Console, text_output
 from ..terminal.errors import Usage
+from .arguments import add_repeatable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,13 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = actions.add_parser("add", help="put URLs into the next round", allow_abbrev=False)
     add.add_argument("dir", metavar="DIR")
     add.add_argument("seed", nargs="*", metavar="URL")
-    add.add_argument(
-        "--sitemap",
-        action="append",
-        default=[],
-        metavar="URL",
-        help="start at the pages in this sitemap (may be repeated)",
-    )
+    add_repeatable(add, "--sitemap", "URL", "start at the pages in this sitemap")
     add.add_argument("--seeds", metavar="FILE", help="the URLs in this file, one a line")
 
 

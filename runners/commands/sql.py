@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.sql.queries import QueryError, query
-from ..terminal.errors import Failure, Usage
+from ..terminal.errors import Usage
 
 FIRST = (
     ("documents", "version of a page", "url, title, text, language, fetched_at, duplicate_of"),
@@ -70,7 +70,7 @@ def _converse(crawl: CrawlDir, arguments: argparse.Namespace, stream: TextIO) ->
     for text in statements(_typed() if is_terminal else stream):
         try:
             _answer(crawl, arguments, text)
-        except Failure as error:
+        except QueryError as error:
             if not is_terminal:
                 raise
             print(error, file=sys.stderr)
@@ -104,21 +104,16 @@ def statements(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _answer(crawl: CrawlDir, arguments: argparse.Namespace, text: str) -> None:
-    try:
-        names, rows = query(crawl, text, arguments.unsafe)
-    except QueryError as error:
-        raise Failure(str(error)) from error
-    cells = [[_plain(value) for value in row] for row in rows]
+    names, rows = query(crawl, text, arguments.unsafe)
+    cells = [[value.hex() if isinstance(value, bytes) else value for value in row] for row in rows]  # keys are bytes
+    objects = (dict(zip(names, row, strict=True)) for row in cells)
     if arguments.json:
-        found = [dict(zip(names, row, strict=True)) for row in cells]
-        print(json.dumps(found, indent=1, ensure_ascii=False, default=str))
+        print(json.dumps(list(objects), indent=1, ensure_ascii=False, default=str))
     elif arguments.jsonl:
-        for row in cells:
-            print(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False, default=str))
+        for row in objects:
+            print(json.dumps(row, ensure_ascii=False, default=str))
     elif arguments.csv:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(names)
-        writer.writerows(cells)
+        csv.writer(sys.stdout, lineterminator="\n").writerows([names, *cells])
     else:
         print(table(names, cells, columns_of(sys.stdout)))
 
@@ -144,8 +139,3 @@ def table(names: Sequence[str], rows: Iterable[Sequence[Any]], columns: int | No
 def _cut(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 80 else line[:79] + "…"
-
-
-def _plain(value: Any) -> Any:
-    """Keys are bytes: shown in hexadecimal."""
-    return value.hex() if isinstance(value, bytes) else value

@@ -9,12 +9,11 @@ from datetime import UTC, datetime
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.outcomes import count_requests
-from ..exports.output import require_file
+from ..exports.output import require_file, write_text
 from ..progress.elsewhere import RunningStep
 from ..state.alias_rules import alias_line
 from ..state.crawl_status import Status, summarize
 from ..state.host_waits import wait_line
-from ..terminal.errors import Failure
 from ..terminal.units import counted, duration, size
 
 ALARMED = 3
@@ -38,12 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
     status = summarize(crawl, datetime.now(UTC), settings, crawl.space())
     if arguments.metrics:
         require_file(arguments.metrics)
-        from ..state.metrics_file import write_metrics  # noqa: PLC0415
+        from ..state.metrics_file import render_metrics  # noqa: PLC0415
 
-        try:
-            write_metrics(arguments.metrics, status)
-        except OSError as error:
-            raise Failure(f"cannot write {arguments.metrics}: {error.strerror}") from error
+        write_text(arguments.metrics, render_metrics(status))
     if arguments.check and not arguments.json:
         print("\n".join(f"alarm: {alarm}" for alarm in status.alarms) or "no alarms")
         return ALARMED if status.alarms else 0

@@ -13,12 +13,14 @@ from typing import TextIO, TypeVar
 from ...pipeline.control import End, StopSignal
 from ...pipeline.seeds import Added
 from ...transforms.directory.crawl_dir import Manifest, Step
+from ...transforms.outcomes import BeamtrawlError
 from ..process.background import INTERRUPTS, Background
 from ..process.submission import Submission, waits_for
 from ..progress import events
 from ..progress.events import Event
 from ..progress.outputs import JsonOutput, Output, TextOutput
 from ..progress.running import Running
+from ..terminal.errors import one_line
 
 T = TypeVar("T")
 
@@ -68,7 +70,7 @@ class Console:
                     output.event(event)
 
     def warn(self, line: str) -> None:
-        self.event(events.Warned(message=line))
+        self.event(Event("warning", line))
 
     def seeds_added(self, added: Added) -> None:
         self.event(events.seeds_added(added))
@@ -96,7 +98,7 @@ class Console:
         with self._lock:
             self._running, self._busy = None, (what, now)
             self._next_at = [now + output.interval_s for output in self._outputs]
-            self.event(events.Busy(message=what))
+            self.event(Event("busy", what))
 
     def still_busy(self, what: str) -> None:
         """Other words for what is under way since the last `busy`."""
@@ -112,7 +114,7 @@ class Console:
     def failed(self, message: str) -> None:
         with self._lock:
             self._running = self._busy = None
-            self.event(events.Failed(message=message))
+            self.event(Event("failed", message))
 
     def close(self) -> None:
         with self._lock:
@@ -173,18 +175,26 @@ def telling(what: str, output: Output) -> Iterator[Callable[[str], None]]:
         console.close()
 
 
+@contextlib.contextmanager
+def closing(console: Console) -> Iterator[None]:
+    """Close a console at the end; an error of the body is its last event."""
+    try:
+        yield
+    except Exception as error:
+        console.failed(str(error) if isinstance(error, BeamtrawlError) else one_line(error))
+        raise
+    finally:
+        console.close()
+
+
 def run_interruptibly(work: Callable[[], T], stop: StopSignal, console: Console) -> T:
     """Run in the background; Ctrl-C, SIGTERM or a closed terminal sets `stop`, a second one ends the program."""
 
     def interrupted(*_: object) -> None:
         if stop.is_set():
-            console.event(
-                events.Stopping(message="stopped at once; what was not committed is done again by the next crawl")
-            )
+            console.event(Event("stopping", "stopped at once; what was not committed is done again by the next crawl"))
             os._exit(130)
-        console.event(
-            events.Stopping(message="stopping after the requests under way; press Ctrl-C again to stop at once")
-        )
+        console.event(Event("stopping", "stopping after the requests under way; press Ctrl-C again to stop at once"))
         stop.stop()
 
     heard = [number for number in INTERRUPTS if signal.getsignal(number) is not signal.SIG_IGN]  # as nohup does

@@ -103,6 +103,14 @@ def refuse_foreign_folder(directory: CrawlDir, option: str) -> None:
         raise StartError(str(error)) from error
 
 
+def refuse_unusable(directory: CrawlDir, into_nonempty: bool, option: str) -> None:
+    """Raise StartError for a directory in which no crawl can start or go on: with files of others, or with losses."""
+    if not into_nonempty:
+        refuse_foreign_folder(directory, option)
+    refuse_lost_settings(directory)
+    refuse_lost_steps(directory)
+
+
 def refuse_lost_settings(directory: CrawlDir) -> None:
     """Raise StartError for a crawl without crawl.toml: the defaults may be less polite than what it ran with."""
     if not has_lost_settings(directory):

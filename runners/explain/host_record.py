@@ -13,9 +13,9 @@ from ...transforms.traps.template_rows import State, results_of
 from ..state.host_waits import RobotsFailure, robots_failures, why
 from ..state.outcome_words import MEANINGS
 from ..terminal.units import counted, latency, size
-from .known import MOST
 from .narrative import FAILED, WAITS, robots_verdict
 from .sources import Sources
+from .url_tables import MOST
 
 
 def host_record(sources: Sources, host: str) -> Row | None:
@@ -81,8 +81,8 @@ def _blocks(sources: Sources, host: str) -> list[Row]:
 
 def _robots(row: Row, robot: str) -> Row:
     """A row of robots with the rules for the robot instead of the file."""
-    found = rules.parse(row.pop("body") or b"", robot, row["origin"])
-    return row | {"rules": [f"{'Allow' if rule.allow else 'Disallow'}: {rule.text}" for rule in found.rules]}
+    of_robot = rules.parse(row.pop("body") or b"", robot, row["origin"])
+    return row | {"rules": [f"{'Allow' if rule.allow else 'Disallow'}: {rule.text}" for rule in of_robot.rules]}
 
 
 def host_lines(record: Row, now: datetime) -> Iterator[str]:

@@ -17,8 +17,8 @@ from ...transforms.traps.template_rows import State, results_of
 from ..state.host_waits import why
 from ..state.outcome_words import MEANINGS, status_words
 from ..terminal.units import counted
-from .known import MOST
 from .url_record import UrlRecord
+from .url_tables import MOST
 
 _RELATIONS = {
     "duplicate_of": "its content is that of",
@@ -64,8 +64,8 @@ def conclusion(record: UrlRecord, now: datetime) -> str:
             return f"fetched in round {record.visits[-1]['round']}; represented by {target}, of which it is an alias"
         return f"not fetched: an alias of {target}; beamtrawl seeds add DIR URL has it fetched"
     if state == "redirected":
-        target = next((visit["redirect_to"] for visit in reversed(record.visits) if visit["redirect_to"]), None)
-        return f"redirects to {target}{_as_lesser(record) and ','}{_as_lesser(record)}"
+        last = next((visit["redirect_to"] for visit in reversed(record.visits) if visit["redirect_to"]), None)
+        return f"redirects to {last}{_as_lesser(record) and ','}{_as_lesser(record)}"
     if state in ("failed", "gone", "denied"):
         meaning = f" ({MEANINGS[reason]})" if reason in MEANINGS else ""
         why = FAILED.get(reason) or f"its last visit ended as {reason}{meaning}"
@@ -79,10 +79,12 @@ def _unknown(record: UrlRecord) -> str:
     if record.meant and not record.referrers:
         return f"not in the crawl; without the punctuation at its end, it is: {record.meant}"
     if record.rejected:
-        found = (
-            f"found in {counted(record.referrers, 'page')}, but " if record.referrers else "never found; it would be "
+        where_found = (
+            f"found in {counted(record.referrers, 'page')}, but "
+            if record.referrers
+            else "never where_found; it would be "
         )
-        return f"not in the crawl: {found}rejected: {record.rejected_because}"
+        return f"not in the crawl: {where_found}rejected: {record.rejected_because}"
     if record.aliases:
         return f"not in the crawl under this URL: it is known by {_last(record.aliases)}"
     if record.referrers and not record.followed:
@@ -90,13 +92,13 @@ def _unknown(record: UrlRecord) -> str:
         return f"not in the crawl: none of the links to it is followed ({'; '.join(reasons)})"
     if record.referrers:
         return (
-            "not in the crawl: when it was found, a rule of [scope] or the limit of redirects rejected it; by the"
+            "not in the crawl: when it was where_found, a rule of [scope] or the limit of redirects rejected it; by the"
             " settings of now it would be accepted (beamtrawl seeds add DIR URL adds it)"
         )
     if record.robots and not record.robots["allows"]:
-        return "not in the crawl: never found; robots.txt would deny it"
+        return "not in the crawl: never where_found; robots.txt would deny it"
     if record.traps:
-        return "not in the crawl: never found; its template looks like a trap, so it would wait or be held"
+        return "not in the crawl: never where_found; its template looks like a trap, so it would wait or be held"
     return "not in the crawl: no page links to it; if a page did, it would be fetched"
 
 
@@ -280,7 +282,7 @@ def _usage(row: Row, tdmrep: Row | None, signals: Sequence[Row]) -> str:
         rule = f"tdm-reservation={int(tdmrep['reserved'])} by {tdmrep['file']}, location {tdmrep['location']}"
         said = "; ".join(filter(None, [said, " ".join(filter(None, [rule, tdmrep["policy"]]))]))
         training = concluded(training, tdmrep["reserved"])
-    if any(each["signal"] == AI_TRAIN and each["value"] == NO for each in signals):
+    if any(signal["signal"] == AI_TRAIN and signal["value"] == NO for signal in signals):
         said, training = said or f"{AI_TRAIN}={NO}", False
     conclusion = {False: "reserved for training", True: "may train", None: "says nothing of training"}
     return f"{conclusion[training]} ({said})" if said else ""

@@ -35,9 +35,9 @@ class Sources(NamedTuple):
         return Identity.of(self.settings.robot).token
 
     def rows(self, query: str, *values: Any) -> list[Row]:
-        found = self.tables.execute(query, values)
-        names = [column[0] for column in found.description or ()]
-        return [dict(zip(names, map(_plain, row), strict=True)) for row in found.fetchall()]
+        cursor = self.tables.execute(query, values)
+        names = [column[0] for column in cursor.description or ()]
+        return [dict(zip(names, map(_plain, row), strict=True)) for row in cursor.fetchall()]
 
     def row(self, query: str, *values: Any) -> Row | None:
         return next(iter(self.rows(query, *values)), None)

@@ -20,59 +20,84 @@ from ...transforms.urls.explain import explain
 from ...transforms.urls.rejections import in_words
 from ...transforms.urls.templates import query_template, template
 from ..state.alias_rules import pattern_of
-from .known import LONGEST_PATH, MOST, Known, read_known, robots_of
 from .sources import Sources
+from .url_tables import LONGEST_PATH, MOST, UrlTables, robots_of
 
 
-@dataclasses.dataclass(frozen=True)
 class UrlRecord:
-    """What a crawl knows about a URL; parts without rows are empty or None."""
+    """What a crawl knows about a URL, of those that `tables` is about; parts without rows are empty or None."""
 
-    url: str
-    dedup_form: str
-    url_key: str
-    host: str
-    steps: list[Row]  # rule, before, after: how the reference became the URL
-    state: Row | None  # row of urls
-    seed: bool
-    rejected: str | None  # by which rule of the scope, as the settings are now; None: not rejected
-    rejected_because: str | None  # the same in words
-    excluded: bool  # whether it is not requested any more, because settings that were changed reject it
-    followed: bool  # whether one of `links` is followed; true if there are none
-    aliases: list[Row]  # rule, url, template, pages that agree, …: alias rules that change it, or make it an alias
-    path: list[str]  # from a seed to it, by the links through which each URL was found first
-    referrers: int
-    links: list[Row]  # the first of them
-    redirected_from: list[str]
-    visits: list[Row]
-    robots: Row | None  # row of robots, with `rule` and `line` that decide on it, and whether it `allows`
-    signals: list[Row]  # signal, value, line, place, text: what the newest robots.txt and licences say of its uses
-    unsearched: str | None  # why searches do not find its document, by its author's word or [index]; None: for neither
-    index_scope_before: bool  # whether the index was made by other patterns of [index], too
-    frontier: Row | None
-    limit: int  # limits.max_pages if it is reached, else 0
-    hosts: Row | None  # row of its host
-    host_changes: Row | None  # the same of table host_changes
-    traps: list[Row]  # throttled or trapped templates that it may belong to
-    document: Row | None
-    tdmrep: Row | None  # file, fetched_at, location, reserved, policy: the rule of its host's TDMRep file about it
-    copies: Row  # url by relation: duplicate_of, near_duplicate_of, same_content_as, joined_to
-    indexed: Row | None  # segment and round
-    rank: Row | None
-    tombstone: Row | None
-    block: Row | None  # the block that matches it
-    meant: str | None  # the URL without the punctuation at its end, if the crawl knows that one instead
+    def __init__(self, tables: UrlTables, reference: str) -> None:
+        self.url = url = _canonical(reference)
+        self.dedup_form = urls.dedup_form(url)
+        self.url_key = key = urls.url_key(url).hex()
+        self.host = urls.host(url)
+        self.steps: list[Row] = [step._asdict() for step in explain(reference)]  # rule, before, after: to this URL
+        self.state: Row | None = tables.states.get(key)  # row of urls
+        self.seed = key in tables.seeds
+        # by which rule of the scope, as the settings are now, and the same in words; None: not rejected
+        self.rejected = _rejected(tables, url, self.state)
+        self.rejected_because = in_words(self.rejected, url, tables.filter.scope) if self.rejected else None
+        # whether it is not requested any more, because settings that were changed reject it
+        self.excluded = bool(self.rejected and self.state and tables.has_changed and not self.seed)
+        inbound = tables.links.get(key, {"sources": 0, "links": []})
+        # whether one of `links` is followed; true if there are none
+        self.followed = not inbound["links"] or any(not link.get("not_followed") for link in inbound["links"])
+        # rule, url, template, pages that agree, …: alias rules that change it, or make it an alias
+        self.aliases = list(_aliases(tables.aliases, url, self.state))
+        self.path = _path(tables, self.state)  # from a seed to it, by the links through which each URL was found first
+        self.referrers: int = inbound["sources"]
+        self.links: list[Row] = inbound["links"]  # the first of them
+        self.redirected_from = list(tables.redirects.get(url, ())[:MOST])
+        visits = tables.visits.get(key, ())
+        self.visits: list[Row] = list(visits[-MOST:])
+        # row of robots, with `rule` and `line` that decide on it, and whether it `allows`
+        self.robots = _robots(tables, url, visits)
+        # signal, value, line, place, text: what the newest robots.txt and licences say of its uses
+        self.signals = list(_signals(tables, url, visits))
+        document = tables.documents.get(key)
+        # why searches do not find its document, by its author's word or [index]; None: for neither
+        self.unsearched = _unsearched(tables, url, document, self.signals)
+        self.index_scope_before = tables.index_scope_before  # whether the index was made by other patterns, too
+        self.frontier: Row | None = tables.frontier.get(key)
+        self.limit = tables.limit  # limits.max_pages if it is reached, else 0
+        self.hosts: Row | None = tables.hosts.get(self.host)  # row of its host
+        self.host_changes: Row | None = tables.host_changes.get(self.host)  # the same of table host_changes
+        # throttled or trapped templates that it may belong to
+        self.traps = list(_traps(tables.traps.get(self.host, ()), url))
+        self.document: Row | None = document
+        # file, fetched_at, location, reserved, policy: the rule of its host's TDMRep file about it
+        self.tdmrep = _tdmrep(tables, url)
+        # url by relation: duplicate_of, near_duplicate_of, same_content_as, joined_to
+        self.copies = dict(_copies(tables, document or {}, self.state or {}))
+        self.indexed: Row | None = tables.indexed.get(key)  # segment and round
+        self.rank: Row | None = tables.ranks.get(key)
+        self.tombstone: Row | None = tables.tombstones.get(key)
+        block = tables.blocks.match(url)
+        self.block = dataclasses.asdict(block) if block else None  # the block that matches it
+        # the URL without the punctuation at its end, if the crawl knows that one instead
+        self.meant = _meant(tables, reference, self.state)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values by name, but for times."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return dict(vars(self))
+
+
+def _rejected(tables: UrlTables, url: str, state: Row | None) -> str | None:
+    """The rule of the scope that rejects a URL, as it waits or would be found."""
+    waiting = tables.frontier.get(urls.url_key(url).hex())
+    if waiting is None:
+        links = tables.links.get(urls.url_key(url).hex(), {"links": []})["links"]
+        depth = state["depth"] if state else _depth(tables, links)
+        waiting = {"depth": depth, "redirects": 0, "kind": state and state["kind"]}
+    return tables.filter.reject_waiting(url, waiting["depth"], waiting["redirects"] or 0, waiting["kind"])
 
 
 def read_records(sources: Sources, references: Sequence[str]) -> list[UrlRecord]:
     """The records of URLs that `urls.canonicalize` accepts, in their order; the tables are read once for all."""
     asked = (_canonical(form) for reference in references for form in (reference, _without_end(reference)))
-    known = read_known(sources, list(dict.fromkeys(asked)))
-    return [url_record(known, reference) for reference in references]
+    tables = UrlTables(sources, list(dict.fromkeys(asked)))
+    return [UrlRecord(tables, reference) for reference in references]
 
 
 def _canonical(reference: str) -> str:
@@ -84,68 +109,19 @@ def _without_end(reference: str) -> str:
     return reference.rstrip(".,;:!?)]>'\"")
 
 
-def _meant(known: Known, reference: str, state: Row | None) -> str | None:
+def _meant(tables: UrlTables, reference: str, state: Row | None) -> str | None:
     url = _canonical(_without_end(reference))
-    return url if state is None and urls.url_key(url).hex() in known.states else None
+    return url if state is None and urls.url_key(url).hex() in tables.states else None
 
 
-def url_record(known: Known, reference: str) -> UrlRecord:
-    """The record of a URL that `known` is about."""
-    url = _canonical(reference)
-    key, host = urls.url_key(url).hex(), urls.host(url)
-    state, visits, document = known.states.get(key), known.visits.get(key, ()), known.documents.get(key)
-    found = known.links.get(key, {"sources": 0, "links": []})
-    links: list[Row] = found["links"]
-    depth = state["depth"] if state else _depth(known, links)
-    waiting = known.frontier.get(key) or {"depth": depth, "redirects": 0, "kind": state and state["kind"]}
-    rejected = known.filter.reject_waiting(url, waiting["depth"], waiting["redirects"] or 0, waiting["kind"])
-    block = known.blocks.match(url)
-    return UrlRecord(
-        url=url,
-        dedup_form=urls.dedup_form(url),
-        url_key=key,
-        host=host,
-        steps=[step._asdict() for step in explain(reference)],
-        state=state,
-        seed=key in known.seeds,
-        rejected=rejected,
-        rejected_because=in_words(rejected, url, known.filter.scope) if rejected else None,
-        excluded=bool(rejected and state and known.has_changed and key not in known.seeds),
-        followed=not links or any(not link.get("not_followed") for link in links),
-        aliases=list(_aliases(known.aliases, url, state)),
-        path=_path(known, state),
-        referrers=found["sources"],
-        links=links,
-        redirected_from=list(known.redirects.get(url, ())[:MOST]),
-        visits=list(visits[-MOST:]),
-        robots=_robots(known, url, visits),
-        signals=(signals := list(_signals(known, url, visits))),
-        unsearched=_unsearched(known, url, document, signals),
-        index_scope_before=known.index_scope_before,
-        frontier=known.frontier.get(key),
-        limit=known.limit,
-        hosts=known.hosts.get(host),
-        host_changes=known.host_changes.get(host),
-        traps=list(_traps(known.traps.get(host, ()), url)),
-        document=document,
-        tdmrep=_tdmrep(known, url),
-        copies=dict(_copies(known, document or {}, state or {})),
-        indexed=known.indexed.get(key),
-        rank=known.ranks.get(key),
-        tombstone=known.tombstones.get(key),
-        block=dataclasses.asdict(block) if block else None,
-        meant=_meant(known, reference, state),
-    )
-
-
-def _aliases(known: KnownRules, url: str, state: Row | None) -> Iterator[Row]:
+def _aliases(rules: KnownRules, url: str, state: Row | None) -> Iterator[Row]:
     """The alias rules that change a URL, and further ones by which it is an alias, each with its evidence."""
-    found = {(rule, scope_of(form)): form for rule, form in known.used.steps(url)}
+    form_by_rule = {(rule, scope_of(form)): form for rule, form in rules.used.steps(url)}
     if state and state["state"] == ALIAS:
         first = stands_for(state["reason"])
-        found = dict.fromkeys(sorted(known.used.between(url, first)), first) | found
-    for (rule, scope), form in found.items():
-        row, count = known.rows.get((rule, scope), {}), known.counts.get((rule, scope), Count())
+        form_by_rule = dict.fromkeys(sorted(rules.used.between(url, first)), first) | form_by_rule
+    for (rule, scope), form in form_by_rule.items():
+        row, count = rules.rows.get((rule, scope), {}), rules.counts.get((rule, scope), Count())
         pairs = [[pair["url"], pair["other_url"]] for pair in row.get("evidence") or ()]
         yield {
             "rule": rule.name,
@@ -159,47 +135,47 @@ def _aliases(known: KnownRules, url: str, state: Row | None) -> Iterator[Row]:
         }
 
 
-def _depth(known: Known, links: Iterable[Row]) -> int:
+def _depth(tables: UrlTables, links: Iterable[Row]) -> int:
     """The depth of a URL that is not in table urls: one more than that of the pages that link to it."""
-    sources = (known.origins.get(link["source_url"]) for link in links)
+    sources = (tables.origins.get(link["source_url"]) for link in links)
     return min((row["depth"] + 1 for row in sources if row), default=0)
 
 
-def _path(known: Known, state: Row | None) -> list[str]:
+def _path(tables: UrlTables, state: Row | None) -> list[str]:
     """The URLs from a seed to a URL, each discovered from the one before."""
-    found: list[str] = []
-    while state and state["url"] not in found and len(found) < LONGEST_PATH:
-        found.insert(0, state["url"])
-        state = known.origins.get(state["discovered_from"])
-    return found
+    path: list[str] = []
+    while state and state["url"] not in path and len(path) < LONGEST_PATH:
+        path.insert(0, state["url"])
+        state = tables.origins.get(state["discovered_from"])
+    return path
 
 
-def _robots(known: Known, url: str, visits: Sequence[Row]) -> Row | None:
+def _robots(tables: UrlTables, url: str, visits: Sequence[Row]) -> Row | None:
     """The robots.txt that decided on the last visit, or else the newest, and its rule for the URL."""
     origin, then = urls.origin(url), robots_of(visits)
-    row = (known.robots_then.get(then) if then else None) or known.robots.get(origin)
+    row = (tables.robots_then.get(then) if then else None) or tables.robots.get(origin)
     if row is None:
         return None
     body = row["body"] or b""
     verdict = robots_rules.Verdict(row["verdict"])
-    rules = _parse(body, known.robot, origin) if verdict is robots_rules.Verdict.RULES else None
+    rules = _parse(body, tables.robot, origin) if verdict is robots_rules.Verdict.RULES else None
     allows, rule = Robots(verdict, rules).allows(url)
     line = robots_rules.line_of(rule, body.decode("utf-8", "replace")) if rule else None
     stored = {name: value for name, value in row.items() if name != "body"}
     return stored | {"allows": allows, "rule": rule, "line": line}
 
 
-def _signals(known: Known, url: str, visits: Sequence[Row]) -> Iterator[Row]:
+def _signals(tables: UrlTables, url: str, visits: Sequence[Row]) -> Iterator[Row]:
     """What the newest robots.txt of its origin (the one before if it was away) and licences say about uses of a URL."""
-    for name, said in known.stated.about(url):
+    for name, said in tables.stated.about(url):
         if said.line.source:
             yield _said(name, said)
-    row, then = known.robots.get(urls.origin(url)), robots_of(visits)
+    row, then = tables.robots.get(urls.origin(url)), robots_of(visits)
     if row and row["verdict"] == robots_rules.Verdict.UNREACHABLE:
-        row = known.robots_then.get(then) if then else None
+        row = tables.robots_then.get(then) if then else None
     if row is None or row["verdict"] != robots_rules.Verdict.RULES:
         return
-    for name, said in _parse(row["body"] or b"", known.robot, urls.origin(url)).signals(url).items():
+    for name, said in _parse(row["body"] or b"", tables.robot, urls.origin(url)).signals(url).items():
         yield _said(name, said) | {"fetched_at": row["fetched_at"]}
 
 
@@ -208,36 +184,40 @@ def _said(name: str, said: Signal) -> Row:
     return {"signal": name, "value": said.value, "line": line.number, "place": line.place, "text": str(line)}
 
 
-def _unsearched(known: Known, url: str, document: Row | None, signals: Iterable[Row]) -> str | None:
+def _unsearched(tables: UrlTables, url: str, document: Row | None, signals: Iterable[Row]) -> str | None:
     said = next((row for row in signals if row["signal"] == SEARCH and row["value"] == NO), None)
     if said:
         return f"its author reserves it from search, by {said['place']}: {said['text']}"
     if document and document["search"] is False:
         stated = ", ".join(filter(None, (document["content_signals"], document["content_usage"], document["rsl"])))
         return f"its author reserved it from search when it was fetched ({stated})"
-    if reason := known.index_scope.keeps_out(url):
-        return reason + (" (from the next crawl or compact on)" if known.indexed.get(urls.url_key(url).hex()) else "")
+    if reason := tables.index_scope.keeps_out(url):
+        return reason + (" (from the next crawl or compact on)" if tables.indexed.get(urls.url_key(url).hex()) else "")
     return None
 
 
-def _tdmrep(known: Known, url: str) -> Row | None:
-    found = effect(known.tdm_rules, url)
-    return {"file": found[0].url, "fetched_at": found[0].fetched_at, **found[1]._asdict()} if found else None
+def _tdmrep(tables: UrlTables, url: str) -> Row | None:
+    file_and_rule = effect(tables.tdm_rules, url)
+    return (
+        {"file": file_and_rule[0].url, "fetched_at": file_and_rule[0].fetched_at, **file_and_rule[1]._asdict()}
+        if file_and_rule
+        else None
+    )
 
 
 _parse = functools.lru_cache(64)(robots_rules.parse)
 
 
 def _traps(rows: Iterable[Row], url: str) -> Iterator[Row]:
-    own = template(url[len(urls.origin(url)) :])
-    names = {own, query_template(own) or own}
+    form = template(url[len(urls.origin(url)) :])
+    names = {form, query_template(form) or form}
     yield from sorted((row for row in rows if row["template"] in names), key=lambda row: (row["template"], row["kind"]))
 
 
-def _copies(known: Known, document: Row, state: Row) -> Iterator[tuple[str, str]]:
+def _copies(tables: UrlTables, document: Row, state: Row) -> Iterator[tuple[str, str]]:
     """The URLs of the pages that a page is a copy of, by relation."""
     stated = {name: document.get(name) for name in ("duplicate_of", "near_duplicate_of", "same_content_as")}
     stated["joined_to"] = state.get("joined_to")
     for relation, key in stated.items():
         if key:
-            yield relation, known.originals.get(key, key)
+            yield relation, str(tables.originals.get(key, key))

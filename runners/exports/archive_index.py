@@ -69,12 +69,12 @@ class ArchiveIndex:
         return Original(*row) if row else None
 
 
-def chosen(found: Iterator[Capture], index: ArchiveIndex, blocks: Blocks, noarchive: bool) -> Iterator[Capture]:
+def chosen(captures: Iterator[Capture], index: ArchiveIndex, blocks: Blocks, noarchive: bool) -> Iterator[Capture]:
     """The captures that may be in the archive: none that is blocked; with `noarchive`, pages that want no copy.
 
     A capture whose body was removed is left out, and counted: neither a response nor a revisit could give its content.
     """
-    for capture in found:
+    for capture in captures:
         if capture.visit["body_removed"]:
             index.without_bodies += 1
             index.leave_out(capture)

@@ -9,12 +9,12 @@ import pyarrow as pa
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from ...transforms.sql.queries import open_tables
 from ...transforms.tables.schemas import VISITS
-from ...transforms.tables.table_files import TableFile, conform, open_parquet, present, round_of
-from .captures import groups, keys
+from ...transforms.tables.table_files import round_of
+from .captures import groups, keys, visit_rows
 from .selection import NEWEST
 
-_BATCH = 64  # visits in memory, with their bodies
-_COLUMNS = ("url", "round", "media_type", "body")
+_BATCH = 64  # documents in memory
+_VISITS = pa.schema([VISITS.field(name) for name in ("url", "round", "media_type", "body")])
 
 
 class Stored(NamedTuple):
@@ -32,7 +32,7 @@ def stored_pages(crawl: CrawlDir, manifests: Sequence[Manifest]) -> Iterator[Sto
         for files in groups(files_by_age):
             documents = _documents(tables, keys(crawl, files))
             document = next(documents, None)
-            for number, visit in enumerate(_visits(crawl, files)):
+            for number, visit in enumerate(visit_rows(crawl, files, _VISITS)):
                 if document is not None and document["number"] == number:
                     yield Stored(document, visit["media_type"], visit["body"])
                     document = next(documents, None)
@@ -42,14 +42,6 @@ def _documents(tables: duckdb.DuckDBPyConnection, visits: pa.Table) -> Iterator[
     """The newest documents of some visits, each with the number of the visit."""
     tables.register("keys", visits)
     visited = "SELECT url, round, min(number) AS number FROM keys GROUP BY url, round"
-    found = f"SELECT v.number, d.* FROM ({visited}) v JOIN ({NEWEST}) d USING (url, round) ORDER BY v.number"
-    for batch in tables.sql(found).to_arrow_reader(_BATCH):
+    query = f"SELECT v.number, d.* FROM ({visited}) v JOIN ({NEWEST}) d USING (url, round) ORDER BY v.number"
+    for batch in tables.sql(query).to_arrow_reader(_BATCH):
         yield from batch.to_pylist()
-
-
-def _visits(crawl: CrawlDir, files: Sequence[TableFile]) -> Iterator[dict[str, Any]]:
-    schema = pa.schema([VISITS.field(name) for name in _COLUMNS])
-    for each in files:
-        with open_parquet(crawl.root, each.path) as file:
-            for batch in file.iter_batches(_BATCH, columns=present(file, _COLUMNS)):
-                yield from conform(pa.Table.from_batches([batch]), schema).to_pylist()

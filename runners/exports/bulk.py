@@ -12,7 +12,7 @@ from ...transforms.indexing.write_segment import ERRORS, without_passages
 from ...transforms.urls.index_scope import IndexScope
 from .output import Drafts
 from .rows import plain
-from .selection import INPUT, REASONS, SEARCH, Rights, query
+from .selection import INPUT, OTHER, REASONS, SEARCH, Rights, query, unless
 
 FILE_BYTES = 10_000_000
 """The size of a file: what engines recommend for one request, far below what they accept (100 MB)."""
@@ -41,9 +41,6 @@ BULK_OVERRIDES = ("duplicate", "noindex", "noarchive", "nosnippet", SEARCH.reaso
 OUT_OF_SCOPE = "index_scope"
 """Why a page is left out that `[index]` keeps out of the crawl's own index."""
 
-OTHER = "other"
-"""Why a page is left out for which the condition of the operator does not hold."""
-
 _COLUMNS = ("url_key", "round", "search", "nosnippet", *FIELDS)
 
 Row = Mapping[str, Any]
@@ -70,7 +67,7 @@ def bulk_query(where: str, include: Collection[str], since: int | None) -> str:
     """
     if since is None:
         return query(_COLUMNS, where, include, BULK_REASONS)
-    reasons = {OTHER: f"NOT COALESCE(({where}\n), false)"} | BULK_REASONS
+    reasons = unless(where, BULK_REASONS)
     return (
         f"SELECT now.*, first <= {since} AS existed FROM ({query(_COLUMNS, 'true', include, reasons)}) now"
         " JOIN (SELECT url, min(round) AS first FROM documents GROUP BY url) USING (url) ORDER BY url"

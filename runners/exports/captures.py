@@ -16,7 +16,7 @@ from ...transforms.parsing import robots_meta
 from ...transforms.sql.views import connect
 from ...transforms.tables.schemas import ROBOTS, VISITS
 from ...transforms.tables.sitemap_terms import EXTERNAL, PROBE
-from ...transforms.tables.table_files import TableFile, conform, open_parquet, read_table, round_of
+from ...transforms.tables.table_files import TableFile, conform, open_parquet, present, read_table, round_of
 
 _BATCH = 64  # visits in memory, with their bodies
 _GROUP = 500_000  # visits whose documents are looked up together, by key
@@ -55,9 +55,9 @@ def captures(crawl: CrawlDir, manifests: Sequence[Manifest], robot: str) -> Iter
             last = round_of(files[-1].path)
             while robots_files and round_of(robots_files[0].path) <= last:
                 yield from _robots(crawl, robots_files.popleft())
-            found = _lookup(tables, keys(crawl, files))
-            for row in _rows(crawl, files):
-                noarchive, page, links = next(found)
+            pages = _lookup(tables, keys(crawl, files))
+            for row in visit_rows(crawl, files, VISITS):
+                noarchive, page, links = next(pages)
                 if row["status"] is not None and row["kind"] not in (EXTERNAL, PROBE):
                     asked = [(h["name"], h["value"]) for h in row["headers"] or ()]
                     noarchive = bool(noarchive) or robots_meta.from_headers(asked, robot).noarchive
@@ -80,14 +80,14 @@ def _robots(crawl: CrawlDir, file: TableFile) -> Iterator[Capture]:
     unknown = dict.fromkeys(VISITS.names) | {"outcome": Outcome.FETCHED, "truncated": False}
     for row in read_table(crawl.root, [file.path], ROBOTS).to_pylist():
         if row["status"] is not None:
-            known = {name: row[name] for name in ("host", "round", "fetched_at", "status", "body", "depth")}
-            yield Capture(unknown | known | {"url": f"{row['origin']}/robots.txt"}, False, None, ())
+            stored = {name: row[name] for name in ("host", "round", "fetched_at", "status", "body", "depth")}
+            yield Capture(unknown | stored | {"url": f"{row['origin']}/robots.txt"}, False, None, ())
 
 
 def groups(files: Iterable[TableFile]) -> Iterator[list[TableFile]]:
     group: list[TableFile] = []
     for file in files:
-        if group and sum(each.rows for each in group) + file.rows > _GROUP:
+        if group and sum(member.rows for member in group) + file.rows > _GROUP:
             yield group
             group = []
         group.append(file)
@@ -99,18 +99,19 @@ def keys(crawl: CrawlDir, files: Iterable[TableFile]) -> pa.Table:
     """URL, round and number of the visits of files, in order."""
     columns = ["url", "round"]
     tables = []
-    for each in files:
-        with open_parquet(crawl.root, each.path) as file:
+    for visits_file in files:
+        with open_parquet(crawl.root, visits_file.path) as file:
             tables.append(conform(file.read(columns), pa.schema([VISITS.field(name) for name in columns])))
-    found = pa.concat_tables(tables)
-    return found.append_column("number", pa.array(range(found.num_rows), pa.int64()))
+    visits = pa.concat_tables(tables)
+    return visits.append_column("number", pa.array(range(visits.num_rows), pa.int64()))
 
 
-def _rows(crawl: CrawlDir, files: Iterable[TableFile]) -> Iterator[dict[str, Any]]:
-    for each in files:
-        with open_parquet(crawl.root, each.path) as file:
-            for batch in file.iter_batches(_BATCH):
-                yield from conform(pa.Table.from_batches([batch]), VISITS).to_pylist()
+def visit_rows(crawl: CrawlDir, files: Iterable[TableFile], schema: pa.Schema) -> Iterator[dict[str, Any]]:
+    """The rows of files of visits, with the columns of a schema; a few bodies are in memory."""
+    for visits_file in files:
+        with open_parquet(crawl.root, visits_file.path) as file:
+            for batch in file.iter_batches(_BATCH, columns=present(file, schema.names)):
+                yield from conform(pa.Table.from_batches([batch]), schema).to_pylist()
 
 
 def _lookup(tables: duckdb.DuckDBPyConnection, keys: pa.Table) -> Iterator[tuple[bool | None, Any, Any]]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ...transforms.sections.section import Section, url_of
 from .passages import LIMITS, Limits, estimated_tokens, passages, sections_by_headings
-from .selection import ANSWERS, BLOCKED, INPUT, NEWEST, REASONS, Rights, query
+from .selection import ANSWERS, BLOCKED, INPUT, NEWEST, OTHER, REASONS, Rights, query, unless
 
 CHUNKS = pa.schema(
     [
@@ -31,9 +31,6 @@ CHUNKS = pa.schema(
 CHUNK_REASONS = REASONS | {"nosnippet": "max_snippet IS NOT NULL"}
 """Why a page has no chunks. A chunk is a snippet, which a page may forbid or shorten (`max-snippet`)."""
 
-OTHER = "other"
-"""Why a page is left out for which the condition of the operator does not hold."""
-
 _OF_NOW = frozenset({"gone", "unavailable"})  # reasons that do not follow from a version of a page
 _UNDATED = frozenset({BLOCKED, INPUT.reason, "unavailable", OTHER})  # it is not known since when they hold
 _COLUMNS = (
@@ -48,7 +45,7 @@ def chunks_query(where: str, include: Collection[str], since: int | None) -> str
     """The documents of an export; with `since`, all, each with its version after that round (`version`)."""
     if since is None:
         return query(_COLUMNS, where, include, CHUNK_REASONS)
-    reasons = {OTHER: f"NOT COALESCE(({where}\n), false)"} | CHUNK_REASONS
+    reasons = unless(where, CHUNK_REASONS)
     of_version = {name: text for name, text in CHUNK_REASONS.items() if name not in {*include, *_OF_NOW}}
     cases = " ".join(f"WHEN {condition} THEN '{name}'" for name, condition in of_version.items())
     version = ", ".join(f"'{name}': {name}" for name in _COLUMNS)
@@ -110,24 +107,24 @@ class Chunks:
 
     def _chunks(self, page: Row, version: Row) -> dict[str, Row]:
         """The chunks of a version of a page by id."""
-        found: dict[str, Row] = {}
+        chunks: dict[str, Row] = {}
         key, text = page["url_key"], version["text"] or ""
-        for each in passages(text, _sections(version), self._limits, version["nosnippet"] or ()):
-            url = url_of(page["url"], each.id)
-            id_ = _id(found, key, url, "\0".join(each.headings), each.text)
-            found[id_] = {
+        for passage in passages(text, _sections(version), self._limits, version["nosnippet"] or ()):
+            url = url_of(page["url"], passage.id)
+            id_ = _id(chunks, key, url, "\0".join(passage.headings), passage.text)
+            chunks[id_] = {
                 "id": id_,
                 "deleted": False,
                 "document": key.hex(),
                 "page": page["url"],
                 "url": url,
                 "title": version["title"],
-                "headings": list(each.headings),
-                "text": each.text,
-                "tokens": estimated_tokens(each.text),
+                "headings": list(passage.headings),
+                "text": passage.text,
+                "tokens": estimated_tokens(passage.text),
                 **{name: version[name] for name in ("language", "license", "license_source")},
             }
-        return found
+        return chunks
 
 
 def _version(row: Row) -> Row | None:
@@ -147,6 +144,6 @@ def _id(taken: Collection[str], key: bytes, *parts: str) -> str:
     """An identifier of content in a place that no earlier chunk of the page has."""
     text = "\0".join(parts).encode("utf-8", "replace")
     number = 0
-    while (found := hashlib.blake2b(b"%d\0%b\0%b" % (number, key, text), digest_size=16).hexdigest()) in taken:
+    while (digest := hashlib.blake2b(b"%d\0%b\0%b" % (number, key, text), digest_size=16).hexdigest()) in taken:
         number += 1
-    return found
+    return digest

@@ -1,24 +1,22 @@
 """Writes documents as shards that data tools read, with a card that says how they were made."""
 
+import contextlib
 import hashlib
 import io
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...transforms.blocks.rules import NO_BLOCKS, Blocks
 from ...transforms.files import filesystem
 from ...transforms.rights.licences import families, is_among
-from ...transforms.rights.tdm_rules import TdmRules, effect
-from ...transforms.robots.stored_signals import NO_SIGNALS, StoredSignals
 from .output import Drafts
-from .rows import json_line, plain
-from .selection import GONE, LAST_ANSWERS, TRAINING, left_out, may_use
+from .rows import json_line
+from .selection import INPUT, TRAINING, Rights, query
+from .selection import REASONS as OF_INPUT
 
 BATCH = 512
 """Documents in memory."""
@@ -47,34 +45,18 @@ COLUMNS = pa.schema(
     ]
 )
 
-_CHOSEN = f"""
-WITH newest AS (
-    SELECT * FROM documents QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC, fetched_at DESC) = 1
-), asked AS (
-    SELECT url, arg_max(robots_usage, fetched_at) AS robots_usage
-    FROM visits WHERE status IS NOT NULL GROUP BY url
-)
-SELECT d.*, u.state, l.last_answer, COALESCE(a.robots_usage, '') AS robots_usage
-FROM newest d LEFT JOIN urls u USING (url_key) LEFT JOIN asked a ON a.url = d.url
-LEFT JOIN ({LAST_ANSWERS}) l ON l.url = d.url
-"""
-
 RESERVED = TRAINING.reason
 """Why a page is left out whose author reserves it for training."""
 
-REASONS = {
-    "gone": GONE,
+_DENIED_WHEN_FETCHED = (
+    "url IN (SELECT url FROM visits WHERE status IS NOT NULL GROUP BY url"
+    " HAVING regexp_matches(arg_max(robots_usage, fetched_at), 'train-ai=n'))"
+)
+REASONS = {name: condition for name, condition in OF_INPUT.items() if name != INPUT.reason} | {
     "no_text": "COALESCE(text, '') = ''",
-    "duplicate": "duplicate_of IS NOT NULL OR near_duplicate_of IS NOT NULL",
-    "noindex": "COALESCE(noindex, false)",
-    "noarchive": "COALESCE(noarchive, false)",
-    "unavailable": "unavailable_after <= now()",
-    RESERVED: "COALESCE(NOT ai_training, false) OR regexp_matches(robots_usage, 'train-ai=n')",
+    RESERVED: f"COALESCE(NOT ai_training, false) OR {_DENIED_WHEN_FETCHED}",
 }
 """Why a page is left out, by the first condition that holds."""
-
-BLOCKED = "blocked"
-"""Why a page that matches a block of the operator is left out."""
 
 LICENCE = "license"
 """Why a page is left out whose licence is not among those asked for."""
@@ -106,18 +88,12 @@ class Card(NamedTuple):
         return sum(shard.rows for shard in self.shards)
 
 
-def query(where: str, include: Iterable[str]) -> str:
+def corpus_query(where: str, include: Collection[str]) -> str:
     """The documents for which a condition holds, each with the `reason` why it is left out, or null."""
-    reasons = {name: condition for name, condition in REASONS.items() if name not in set(include)}
-    cases = " ".join(f"WHEN {condition} THEN '{name}'" for name, condition in reasons.items())
-    dates = ("fetched_at", "published_at")
-    iso = ", ".join(f"strftime({name}, '%Y-%m-%dT%H:%M:%SZ') AS {name}" for name in dates)
-    own = "lower(hex(url_key)) AS id, near_key AS cluster, lower(hex(digest)) AS digest"
-    plain_names = [name for name in COLUMNS.names if name not in (*dates, "id", "cluster", "digest")]
-    return (
-        f"SELECT {own}, {iso}, {', '.join(plain_names)}, CASE {cases} END AS reason"
-        f" FROM (SELECT * FROM ({_CHOSEN}) WHERE ({where}\n)) ORDER BY url_key"
-    )
+    made = {"id": "lower(hex(url_key))", "cluster": "near_key", "digest": "lower(hex(digest))"}
+    made |= {name: f"strftime({name}, '%Y-%m-%dT%H:%M:%SZ')" for name in ("fetched_at", "published_at")}
+    columns = (f"{made[name]} AS {name}" if name in made else name for name in COLUMNS.names)
+    return query(columns, where, include, REASONS, order="url_key")
 
 
 def write_corpus(
@@ -125,38 +101,34 @@ def write_corpus(
     out: Drafts,
     format_: str,
     max_bytes: int,
-    blocks: Blocks = NO_BLOCKS,
-    tdm_rules: TdmRules = MappingProxyType({}),
+    rights: Rights = Rights(),  # noqa: B008
     include: Collection[str] = (),
-    signals: StoredSignals = NO_SIGNALS,
     licences: Collection[str] = (),
 ) -> Card:
     """Write the documents without a reason to shards of about `max_bytes` of text; returns what the card says.
 
-    `tdm_rules` and `signals` add the reason RESERVED, unless `include` names it, and families of `licences` the reason
-    LICENCE.
+    `rights` add the reasons BLOCKED and RESERVED, the latter unless `include` names it, and families of `licences` the
+    reason LICENCE.
     """
-    left_out: Counter[str] = Counter()
-    languages: Counter[str] = Counter()
-    by_licence: Counter[str] = Counter()
+    left_out, languages, by_licence = Counter[str](), Counter[str](), Counter[str]()
     characters = 0
 
     def chosen() -> Iterator[pa.Table]:
         nonlocal characters
         for batch in batches:
-            table = _judged(pa.Table.from_batches([batch]), tdm_rules, signals, include)
-            columns = (blocks.mask(table["url"]), table["reason"], table["license"])
-            reasons = [
-                BLOCKED if is_blocked else reason or (None if is_among(licence or "", licences) else LICENCE)
-                for is_blocked, reason, licence in zip(*(column.to_pylist() for column in columns), strict=True)
-            ]
-            left_out.update(reason for reason in reasons if reason)
-            table = table.filter(pa.array([reason is None for reason in reasons])).select(COLUMNS.names).cast(COLUMNS)
-            languages.update(code or "unknown" for code in table["language"].to_pylist())
-            by_licence.update(map(_families, table["license"].to_pylist()))
-            characters += sum(map(len, table["text"].to_pylist()))
-            if table.num_rows:
-                yield table
+            rows = []
+            for row in batch.to_pylist():
+                reason = rights.reason(TRAINING, row, include)
+                if reason or not is_among(row["license"] or "", licences):
+                    left_out[reason or LICENCE] += 1
+                    continue
+                languages[row["language"] or "unknown"] += 1
+                by_licence[_families(row["license"])] += 1
+                characters += len(row["text"])
+                mining = rights.mining(row["url"]) if row["tdm_reservation"] is None else row["tdm_reservation"]
+                rows.append(row | {"ai_training": rights.may_use(TRAINING, row), "tdm_reservation": mining})
+            if rows:
+                yield pa.Table.from_pylist(rows, COLUMNS)
 
     shards: list[Shard] = []
     tables = chosen()
@@ -169,45 +141,27 @@ def _families(licence: str | None) -> str:
     return ", ".join(sorted(families(licence or ""))) or ("another" if licence else "none stated")
 
 
-def _judged(documents: pa.Table, rules: TdmRules, signals: StoredSignals, include: Collection[str]) -> pa.Table:
-    """The documents with what the files of TDMRep and the newest robots.txt state about them."""
-    if not rules and not signals:
-        return documents
-    rows = documents.select(["url", "tdm_reservation", "ai_training", "reason"]).to_pylist()
-    for row in rows:
-        found = effect(rules, row["url"])
-        mining = found[1].reserved if found else None
-        row["ai_training"] = may_use(TRAINING, row, signals.denies(row["url"], TRAINING.signal), mining)
-        row["reason"] = row["reason"] or left_out(TRAINING, row["ai_training"], include)
-        if row["tdm_reservation"] is None:
-            row["tdm_reservation"] = mining
-    for name in ("tdm_reservation", "ai_training", "reason"):
-        field = documents.schema.field(name)
-        values = pa.array([row[name] for row in rows], pa.string() if name == "reason" else pa.bool_())
-        documents = documents.set_column(documents.schema.get_field_index(name), field.with_type(values.type), values)
-    return documents
-
-
 def _shard(tables: Iterator[pa.Table], out: Drafts, format_: str, number: int, max_bytes: int) -> Shard:
     """Write one shard; takes tables until it is full."""
     name = f"data-{number:05d}.{'parquet' if format_ == 'parquet' else 'jsonl.zst'}"
     rows = size = 0
-    with out.create(name) as file, Hashed(file) as sink:
-        if format_ == "parquet":
-            with pq.ParquetWriter(sink, COLUMNS, compression="zstd") as writer:
-                for table in tables:
-                    writer.write_table(table)
-                    rows, size = rows + table.num_rows, size + table.nbytes
-                    if size >= max_bytes:
-                        break
-        else:
-            with pa.CompressedOutputStream(pa.PythonFile(sink, "w"), "zstd") as lines:
-                for table in tables:
-                    lines.write(b"".join(json_line({k: plain(v) for k, v in row.items()}) for row in table.to_pylist()))
-                    rows, size = rows + table.num_rows, size + table.nbytes
-                    if size >= max_bytes:
-                        break
+    with out.create(name) as file, Hashed(file) as sink, _writing(sink, format_) as write:
+        for table in tables:
+            write(table)
+            rows, size = rows + table.num_rows, size + table.nbytes
+            if size >= max_bytes:
+                break
     return Shard(name, rows, file.size, sink.sha256.hexdigest())
+
+
+@contextlib.contextmanager
+def _writing(sink: "Hashed", format_: str) -> Iterator[Callable[[pa.Table], object]]:
+    if format_ == "parquet":
+        with pq.ParquetWriter(sink, COLUMNS, compression="zstd") as writer:
+            yield writer.write_table
+    else:
+        with pa.CompressedOutputStream(pa.PythonFile(sink, "w"), "zstd") as lines:
+            yield lambda table: lines.write(b"".join(map(json_line, table.to_pylist())))
 
 
 class Hashed(io.RawIOBase):

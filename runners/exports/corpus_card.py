@@ -7,7 +7,8 @@ from datetime import datetime
 from ...transforms.directory.crawl_dir import program
 from ...transforms.http.request_headers import Identity
 from ..terminal.units import counted
-from .corpus import BLOCKED, LICENCE, OVERRIDES, Card
+from .corpus import LICENCE, OVERRIDES, Card
+from .selection import BLOCKED
 
 _REASONS = {
     BLOCKED: "the operator has blocked it",
@@ -91,7 +92,7 @@ def _included(include: Sequence[str]) -> list[str]:
 
 
 def _by_count(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _code(text: str) -> str:

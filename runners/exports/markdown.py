@@ -24,10 +24,10 @@ def render(stored: Stored, rules: PageRules, link: Callable[[str], str] = str, n
     """
     document, body = stored.document, stored.body
     if body and document["media_type"] in media_types.HTML:
-        found = content(body, stored.content_type, document["url"], document["text"], rules)
+        page = content(body, stored.content_type, document["url"], document["text"], rules)
         if not nosnippet:
-            found.root.remove("[data-nosnippet]")
-        return markdown(found, link)
+            page.root.remove("[data-nosnippet]")
+        return markdown(page, link)
     if body and document["media_type"] in media_types.MARKDOWN:
         text, _ = charsets.decode(body, media_types.parse(stored.content_type)[1], False)
         return without_unseen(front_matter.split(text).text.replace("\r\n", "\n")).strip("\n")

@@ -47,6 +47,15 @@ def whole_file(path: str) -> Iterator[IO[bytes]]:
             yield file
 
 
+def write_text(path: str, text: str) -> None:
+    """Write a text to a `whole_file`, or to standard output."""
+    if path == STDOUT:
+        sys.stdout.write(text)
+        return
+    with whole_file(path) as sink:
+        sink.write(text.encode())
+
+
 @contextlib.contextmanager
 def whole_folder(path: str) -> Iterator["Drafts"]:
     """A folder for new files; none of them has its name before all are complete. Usage if it has files already.
@@ -54,8 +63,8 @@ def whole_folder(path: str) -> Iterator["Drafts"]:
     Drafts of a run that was killed do not count, and are removed.
     """
     is_local = filesystem.store_of(path).has_local_paths and Path(path).is_dir()
-    present = [str(each) for each in Path(path).iterdir()] if is_local else filesystem.match(path, "*")
-    if not all(_DRAFT.match(filesystem.split(each)[1]) for each in present):
+    present = [str(file) for file in Path(path).iterdir()] if is_local else filesystem.match(path, "*")
+    if not all(_DRAFT.match(filesystem.split(file)[1]) for file in present):
         raise Usage(f"{path} has files already; name a new or empty folder")
     with _complaining(path), Drafts(path.rstrip("/") or "/") as drafts:
         filesystem.delete(present)

@@ -35,7 +35,10 @@ def page_name(url: str) -> str:
     parts = urlsplit(url)
     *folders, last = parts.path.removeprefix("/").split("/")
     last = unquote(last or "index")
-    ending = next((each for each in _ENDINGS if last.lower().endswith(each) and len(last) > len(each)), "")
+    ending = next(
+        (candidate for candidate in _ENDINGS if last.lower().endswith(candidate) and len(last) > len(candidate)),
+        "",
+    )
     last = last[: len(last) - len(ending)] + (f"__{unquote(parts.query)}" if parts.query else "")
     host = _safe(parts.netloc.replace(":", "_"))
     name = "/".join([host, *map(_folder, folders), _safe(last) + _MARKDOWN])

@@ -47,12 +47,12 @@ def estimated_tokens(text: str) -> int:
 
 def sections_by_headings(text: str, headings: Iterable[str]) -> list[Section]:
     """Sections of a text stored without them: all of one level, at the lines that are headings."""
-    wanted, found, offset = frozenset(headings), list[Section](), 0
+    wanted, sections, offset = frozenset(headings), list[Section](), 0
     for line in text.split("\n"):
         if line and line in wanted:
-            found.append(Section(offset, len(line), 1, ""))
+            sections.append(Section(offset, len(line), 1, ""))
         offset += len(line) + 1
-    return found
+    return sections
 
 
 def highest_levels(sections: Sequence[Section]) -> list[int]:
@@ -91,8 +91,8 @@ def _cut(
         stop = _stop(text, start, end, limits.tokens)
         begin = _back(text, first, start, limits.overlap)
         if shown := _shown(text, begin, stop, nosnippet):
-            found = place(start)
-            yield Passage(shown, found.id, tuple(_heading(text, section, nosnippet) for section in found.path))
+            beginning = place(start)
+            yield Passage(shown, beginning.id, tuple(_heading(text, section, nosnippet) for section in beginning.path))
         start = stop
 
 

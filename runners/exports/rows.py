@@ -10,7 +10,9 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..terminal.errors import Usage
 from ..terminal.visible import visible
+from .output import STDOUT
 
 BATCH = 1024
 """Rows in memory."""
@@ -18,14 +20,20 @@ BATCH = 1024
 FORMATS = ("jsonl", "csv", "parquet")
 
 
-def format_of(name: str) -> str | None:
-    """The format that the name of a file asks for.
+def format_of(name: str, given: str | None = None, formats: Sequence[str] = FORMATS) -> str:
+    """The format that is given, or that the name of a file asks for; Usage if it is none of the formats.
 
-    >>> format_of("a.jsonl.gz"), format_of("b.PARQUET"), format_of("c")
-    ('jsonl', 'parquet', None)
+    >>> format_of("a.jsonl.gz"), format_of("b.PARQUET"), format_of("-"), format_of("a.txt", "csv")
+    ('jsonl', 'parquet', 'jsonl', 'csv')
     """
-    ending = name.lower().removesuffix(".gz").rpartition(".")[2]
-    return ending if ending in FORMATS else None
+    format_ = given or ("jsonl" if name == STDOUT else name.lower().removesuffix(".gz").rpartition(".")[2])
+    if format_ not in formats:
+        raise Usage(
+            f"{name}: name a file that ends in {', '.join(f'.{ending}' for ending in formats)}, or give --format"
+        )
+    if format_ == "parquet" and name.endswith(".gz"):
+        raise Usage(f"{name}: Parquet is compressed already; drop .gz")
+    return format_
 
 
 def write_rows(batches: pa.RecordBatchReader, format_: str, sink: IO[bytes]) -> int:
@@ -39,7 +47,7 @@ def write_rows(batches: pa.RecordBatchReader, format_: str, sink: IO[bytes]) -> 
     if format_ == "csv":
         sink.write(_csv_lines([names]))
     for batch in batches:
-        rows = [{name: plain(value) for name, value in row.items()} for row in batch.to_pylist(maps_as_pydicts="lossy")]
+        rows = plain_rows(batch)
         if format_ == "csv":
             sink.write(_csv_lines([_cell(value) for value in row.values()] for row in rows))
         else:
@@ -53,6 +61,11 @@ def json_line(row: dict[str, Any]) -> bytes:
     return visible(json.dumps(row, ensure_ascii=False, separators=(",", ":"))).encode() + b"\n"
 
 
+def plain_rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    """Rows with values as JSON has them."""
+    return [{name: plain(value) for name, value in row.items()} for row in batch.to_pylist(maps_as_pydicts="lossy")]
+
+
 def plain(value: Any) -> Any:
     """A value as JSON has it."""
     if isinstance(value, bytes):
@@ -60,9 +73,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, list):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     if isinstance(value, dict):
-        return {name: plain(each) for name, each in value.items()}
+        return {name: plain(item) for name, item in value.items()}
     return value
 
 

@@ -74,25 +74,6 @@ OVERRIDES = ("duplicate", "noindex", "noarchive", INPUT.reason)
 _JUDGED = ("url", "tdm_reservation", "ai_input")  # columns that `Rights` reads
 
 
-def may_use(purpose: Purpose, document: Mapping[str, Any], denied_now: bool, mining: bool | None) -> bool | None:
-    """Whether a document (columns of DOCUMENTS) may be used: False if anything reserves it, None if nothing is stated.
-
-    `denied_now` is whether the newest robots.txt says no (`StoredSignals.denies`), `mining` the reservation by the file
-    of TDMRep, which the statement of a page or of its header replaces; None: there is none.
-    """
-    if denied_now:
-        return False
-    stated: bool | None = document[purpose.column]
-    if mining is None or document["tdm_reservation"] is not None:
-        return stated
-    return concluded(stated, mining)
-
-
-def left_out(purpose: Purpose, allowed: bool | None, include: Collection[str]) -> str | None:
-    """Why a document is left out of an export for a purpose; None if it is not, or the operator has it included."""
-    return purpose.reason if allowed is False and purpose.reason not in include else None
-
-
 class Rights(NamedTuple):
     """What the operator, and the newest robots.txt, licences and tdmrep.json of hosts, say about uses of documents."""
 
@@ -107,19 +88,38 @@ class Rights(NamedTuple):
         signals = read_signals(crawl, manifests, robot)
         return cls(BlockFiles(crawl).read(), read_tdm_rules(crawl, manifests), signals)
 
+    def mining(self, url: str) -> bool | None:
+        """Whether the file of TDMRep of its host reserves a page from text and data mining; None: it says nothing."""
+        file_and_rule = effect(self.tdm_rules, url)
+        return file_and_rule[1].reserved if file_and_rule else None
+
+    def may_use(self, purpose: Purpose, document: Mapping[str, Any]) -> bool | None:
+        """Whether a document (columns of DOCUMENTS) may be used: False if anything reserves it, None: nothing is said.
+
+        A no of the newest robots.txt holds. The reservation by the file of TDMRep is replaced by what a page or its
+        header says of it.
+        """
+        if self.signals.denies(document["url"], purpose.signal):
+            return False
+        stated: bool | None = document[purpose.column]
+        mining = None if document["tdm_reservation"] is not None else self.mining(document["url"])
+        return stated if mining is None else concluded(stated, mining)
+
     def reason(self, purpose: Purpose, row: Mapping[str, Any], include: Collection[str]) -> str | None:
         """Why a document (its column `reason` included) is left out; None if it is not."""
         if self.blocks.match(row["url"]):
             return BLOCKED
-        if row["reason"] or not (self.tdm_rules or self.signals):
-            return row["reason"]
-        found = effect(self.tdm_rules, row["url"])
-        mining = found[1].reserved if found else None
-        allowed = may_use(purpose, row, self.signals.denies(row["url"], purpose.signal), mining)
-        return left_out(purpose, allowed, include)
+        is_left_out = purpose.reason not in include and self.may_use(purpose, row) is False
+        return row["reason"] or (purpose.reason if is_left_out else None)
 
 
-def query(columns: Iterable[str], where: str, include: Collection[str], reasons: Mapping[str, str] = REASONS) -> str:
+def query(
+    columns: Iterable[str],
+    where: str,
+    include: Collection[str],
+    reasons: Mapping[str, str] = REASONS,
+    order: str = "url",
+) -> str:
     """The newest documents for which a condition holds, each with the `reason` why it is left out, or null.
 
     `columns` are further ones.
@@ -129,13 +129,23 @@ def query(columns: Iterable[str], where: str, include: Collection[str], reasons:
     return (
         f"SELECT {names}, CASE {cases} END AS reason FROM (SELECT * FROM"
         f" (SELECT d.*, u.state, a.last_answer FROM ({NEWEST}) d LEFT JOIN urls u USING (url_key)"
-        f" LEFT JOIN ({LAST_ANSWERS}) a ON a.url = d.url) WHERE ({where}\n)) ORDER BY url"
+        f" LEFT JOIN ({LAST_ANSWERS}) a ON a.url = d.url) WHERE ({where}\n)) ORDER BY {order}"
     )
 
 
-def listed(left_out: Counter[str]) -> str:
-    """What was left out, by reason, for a message; "" if nothing was."""
-    return ", ".join(f"{count} {name}" for name, count in sorted(left_out.items()))
+OTHER = "other"
+"""Why a page is left out for which the condition of the operator does not hold."""
+
+
+def unless(where: str, reasons: Mapping[str, str]) -> Mapping[str, str]:
+    """Further reasons to leave pages out, after OTHER: for exports that also say what is not in them any more."""
+    return {OTHER: f"NOT COALESCE(({where}\n), false)"} | dict(reasons)
+
+
+def left_out(counts: Mapping[str, int], what: str = "") -> str:
+    """What was left out, by reason, behind a message; "" if nothing was."""
+    names = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    return f" ({what}left out: {names})" if names else ""
 
 
 def last_round(manifests: Collection[Manifest], since: int | None) -> int:
@@ -162,8 +172,3 @@ class Selected:
                 else:
                     self.count += 1
                     yield row
-
-    @property
-    def left(self) -> str:
-        """What was left out, for a message; "" if nothing was."""
-        return listed(self.left_out)

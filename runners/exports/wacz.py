@@ -30,12 +30,12 @@ _BLOCK = 1024  # index lines that are compressed together
 
 
 def write_wacz(
-    found: Iterator[Capture], index: ArchiveIndex, sink: IO[bytes], info: WarcInfo, max_bytes: int, now: datetime
+    captures: Iterator[Capture], index: ArchiveIndex, sink: IO[bytes], info: WarcInfo, max_bytes: int, now: datetime
 ) -> Counts:
     """Write the captures as a WACZ, whose WARC files end as those of `write_parts`."""
     with tempfile.TemporaryFile() as listed, zipfile.ZipFile(sink, "w") as file:
         pages, package = _Pages(listed), _Package(file, now)
-        counts = write_parts(pages.listing(found), index, package.archive, info, max_bytes, now)
+        counts = write_parts(pages.listing(captures), index, package.archive, info, max_bytes, now)
         _write_index(package, index.lines())
         with package.create("pages/pages.jsonl", zipfile.ZIP_DEFLATED) as member:
             listed.seek(0)
@@ -70,13 +70,13 @@ class _Pages:
         self._file = file
         self._write({"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": True})
 
-    def listing(self, found: Iterator[Capture]) -> Iterator[Capture]:
+    def listing(self, captures: Iterator[Capture]) -> Iterator[Capture]:
         """The captures as they are; their pages are put into the list."""
-        for capture in found:
+        for capture in captures:
             if capture.entry is not None:
                 url, moment = capture.visit["url"], capture.visit["fetched_at"]
-                own = record_id(url, moment, "response").strip("<>")
-                page = {"id": own, "url": safe_url(url), "ts": _rfc3339(moment)} | {
+                id_ = record_id(url, moment, "response").strip("<>")
+                page = {"id": id_, "url": safe_url(url), "ts": _rfc3339(moment)} | {
                     name: value for name, value in capture.entry._asdict().items() if value
                 }
                 self.first = self.first or page

@@ -53,13 +53,13 @@ class Output(Protocol):
 
 
 def write_archive(
-    found: Iterator[Capture], index: ArchiveIndex, out: Drafts, info: WarcInfo, max_bytes: int, now: datetime
+    captures: Iterator[Capture], index: ArchiveIndex, out: Drafts, info: WarcInfo, max_bytes: int, now: datetime
 ) -> Counts:
     """Write the captures as `write_parts` does, their texts to `part-00000.warc.wet.gz` …, and the index.
 
     The texts have files of their own because replay tools take any record with a URL for an answer.
     """
-    counts = write_parts(found, index, out.create, info, max_bytes, now, texts=True)
+    counts = write_parts(captures, index, out.create, info, max_bytes, now, texts=True)
     with out.create(INDEX) as sink:
         for line in index.lines():
             sink.write(line)
@@ -67,7 +67,7 @@ def write_archive(
 
 
 def write_parts(
-    found: Iterator[Capture],
+    captures: Iterator[Capture],
     index: ArchiveIndex,
     create: Callable[[str], Output],
     info: WarcInfo,
@@ -80,11 +80,11 @@ def write_parts(
     A file ends after the capture that reaches `max_bytes`. Each record is compressed on its own.
     """
     counts, about = Counts(), warcinfo(info)
-    first = next(found, None)
+    first = next(captures, None)
     while first is not None:
         with _Part(create, counts.parts, texts) as part:
             part.begin(about, now)
-            for capture in itertools.chain([first], found):
+            for capture in itertools.chain([first], captures):
                 original = index.original(capture)
                 for record in records(capture, original, info.identity):
                     at = part.write(record)
@@ -96,7 +96,7 @@ def write_parts(
                     break
         counts.parts += 1
         counts.bytes += part.size
-        first = next(found, None)
+        first = next(captures, None)
     return counts
 
 

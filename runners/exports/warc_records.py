@@ -55,14 +55,14 @@ class Record:
 def records(capture: Capture, original: Original | None, identity: Identity) -> Iterator[Record]:
     """The records of an answer, the response or revisit first; `original` makes it a revisit."""
     visit = capture.visit
-    own = record_id(visit["url"], visit["fetched_at"], "response")
+    id_ = record_id(visit["url"], visit["fetched_at"], "response")
     about = (("WARC-Target-URI", safe_url(visit["url"])), ("WARC-Date", warc_date(visit["fetched_at"])))
     server = (("WARC-IP-Address", visit["address"]),) if visit["address"] else ()
-    yield response(visit, original, own, about + server)
+    yield response(visit, original, id_, about + server)
     yield Record(
         "request",
         record_id(visit["url"], visit["fetched_at"], "request"),
-        (*about, *server, ("WARC-Concurrent-To", own)),
+        (*about, *server, ("WARC-Concurrent-To", id_)),
         "application/http; msgtype=request",
         request_head(visit, identity),
     )
@@ -73,7 +73,7 @@ def records(capture: Capture, original: Original | None, identity: Identity) -> 
     yield Record(
         "metadata",
         record_id(visit["url"], visit["fetched_at"], "metadata"),
-        (*about, ("WARC-Concurrent-To", own)),
+        (*about, ("WARC-Concurrent-To", id_)),
         "application/warc-fields",
         body=named_fields(facts),
     )
@@ -81,22 +81,22 @@ def records(capture: Capture, original: Original | None, identity: Identity) -> 
         yield Record(
             "conversion",
             record_id(visit["url"], visit["fetched_at"], "conversion"),
-            (*about, ("WARC-Refers-To", own)),
+            (*about, ("WARC-Refers-To", id_)),
             "text/plain; charset=utf-8",
             body=capture.text.encode("utf-8", "replace"),
         )
 
 
-def response(visit: dict[str, Any], original: Original | None, own: str, about: Fields) -> Record:
+def response(visit: dict[str, Any], original: Original | None, id_: str, about: Fields) -> Record:
     """The record of an answer: a response, or a revisit of an earlier one."""
     body, content_type = visit["body"] or b"", "application/http; msgtype=response"
     if original is None:
         fields = (*about, ("WARC-Payload-Digest", payload_digest(body)), *_truncation(visit))
-        return Record("response", own, fields, content_type, response_head(visit, len(body)), body)
+        return Record("response", id_, fields, content_type, response_head(visit, len(body)), body)
     profile = NOT_MODIFIED if visit["outcome"] == Outcome.NOT_MODIFIED else SAME_PAYLOAD
     refers = (("WARC-Refers-To-Target-URI", safe_url(original.url)), ("WARC-Refers-To-Date", original.date))
     fields = (*about, ("WARC-Payload-Digest", original.digest), ("WARC-Profile", profile), *refers)
-    return Record("revisit", own, fields, content_type, response_head(visit, len(body)))
+    return Record("revisit", id_, fields, content_type, response_head(visit, len(body)))
 
 
 def _truncation(visit: dict[str, Any]) -> Fields:
@@ -112,8 +112,8 @@ def response_head(visit: dict[str, Any], length: int) -> bytes:
     status = visit["status"]
     phrase = http.HTTPStatus(status).phrase if status in _STATUSES else ""
     fields = [(h["name"], h["value"]) for h in visit["headers"] or ()]
-    own = [(f"X-Archive-Orig-{name}" if name.lower() in _OF_CODED_FORM else name, value) for name, value in fields]
-    return _head(f"HTTP/1.1 {status} {phrase}", [*own, ("Content-Length", str(length))])
+    headers = [(f"X-Archive-Orig-{name}" if name.lower() in _OF_CODED_FORM else name, value) for name, value in fields]
+    return _head(f"HTTP/1.1 {status} {phrase}", [*headers, ("Content-Length", str(length))])
 
 
 _STATUSES = frozenset(http.HTTPStatus)
@@ -130,7 +130,7 @@ def request_head(visit: dict[str, Any], identity: Identity) -> bytes:
 def _head(first: str, fields: Sequence[tuple[str, str]]) -> bytes:
     """A head of HTTP/1.1. Line ends and other control characters in values become spaces."""
     lines = [first, *(f"{name}: {_one_line(value)}" for name, value in fields if _TOKEN.fullmatch(name))]
-    return "".join(f"{each}\r\n" for each in [*lines, ""]).encode("latin-1", "replace")
+    return "".join(f"{line}\r\n" for line in [*lines, ""]).encode("latin-1", "replace")
 
 
 def named_fields(fields: Sequence[tuple[str, str]]) -> bytes:
@@ -163,7 +163,7 @@ def safe_url(url: str) -> str:
     >>> safe_url("http://a.test/\\r\\nWARC-Type: x")
     'http://a.test/%0D%0AWARC-Type:%20x'
     """
-    return re.sub(r"[\x00-\x20\x7f]", lambda found: f"%{ord(found[0]):02X}", url)
+    return re.sub(r"[\x00-\x20\x7f]", lambda match: f"%{ord(match[0]):02X}", url)
 
 
 def _one_line(value: str) -> str:

@@ -11,11 +11,9 @@ from ...search.answers.opening import LeaveOut, Mask
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.http.request_headers import Identity
-from ...transforms.rights.tdm_rules import effect, read_tdm_rules
-from ...transforms.robots.stored_signals import read_signals
 from ...transforms.tables.schemas import DOCUMENTS
 from ...transforms.tables.table_files import read_table
-from ..exports.selection import INPUT, left_out, may_use
+from ..exports.selection import INPUT, Rights
 
 _SAID = ("ai_input", "tdm_reservation")
 
@@ -24,26 +22,20 @@ def leave_reserved_out(include: Collection[str]) -> LeaveOut:
     """Leaves out documents that are reserved from the input of models, unless `include` has that reason.
 
     A document is judged by what it says itself, and by the newest robots.txt, licences and file of TDMRep of its host,
-    as for exports (`selection.may_use`).
+    as for exports (`Rights.may_use`).
     """
 
     def leave_out(crawl: CrawlDir, manifests: Sequence[Manifest]) -> Callable[[pa.ChunkedArray], Mask]:
         if INPUT.reason in include:
             return lambda urls: np.zeros(len(urls), bool)
         said = _statements(crawl.root, paths_of(manifests, "documents"))
-        rules = read_tdm_rules(crawl, manifests)
-        token = Identity.of(stored_settings(crawl).robot).token
-        signals = read_signals(crawl, manifests, token)
+        rights = Rights.read(crawl, manifests, Identity.of(stored_settings(crawl).robot).token)
 
         def is_reserved(url: str) -> bool:
-            found = effect(rules, url) if rules else None
-            mining = found[1].reserved if found else None
-            row = said.get(url, _NOTHING)
-            allowed = may_use(INPUT, row, bool(signals) and signals.denies(url, INPUT.signal), mining)
-            return left_out(INPUT, allowed, include) is not None
+            return rights.may_use(INPUT, _NOTHING | said.get(url, {}) | {"url": url}) is False
 
         def are_reserved(urls: pa.ChunkedArray) -> Mask:
-            if not (said or rules or signals):
+            if not (said or rights.tdm_rules or rights.signals):
                 return np.zeros(len(urls), bool)
             return np.fromiter(map(is_reserved, urls.to_pylist()), bool, len(urls))
 
@@ -52,7 +44,7 @@ def leave_reserved_out(include: Collection[str]) -> LeaveOut:
     return leave_out
 
 
-_NOTHING = dict.fromkeys(_SAID)
+_NOTHING: dict[str, Any] = dict.fromkeys(_SAID)
 
 
 def _statements(root: str, paths: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -103,11 +103,9 @@ class Tools:
         except CursorError as error:
             raise Problem(f"after: {error}") from error
         answer = {"notice": THIRD_PARTY, "results": [_result(hit) for hit in results.hits], "total": results.total}
-        answer |= {"weaker": results.weaker} if results.weaker else {}
-        answer |= {"next": results.next} if results.next else {}
-        answer |= {"suggestion": results.suggestion} if results.suggestion else {}
-        answer |= {"unknown_words": list(results.unknown_words)} if results.unknown_words else {}
-        return answer | ({"notes": list(results.notes)} if results.notes else {})
+        more = {"weaker": results.weaker, "next": results.next, "suggestion": results.suggestion}
+        more |= {"unknown_words": list(results.unknown_words), "notes": list(results.notes)}
+        return answer | {name: value for name, value in more.items() if value}
 
     def fetch(self, id: str, offset: int = 0, most_bytes: int = MAX_TEXT_BYTES) -> Answer:
         """The text of a document from a character on."""

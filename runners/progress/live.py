@@ -28,7 +28,7 @@ class LiveOutput:
 
     def event(self, event: Event) -> None:
         self.close()
-        if not isinstance(event, SILENT):
+        if event.name not in SILENT:
             self._console.print(Text(visible(event.message), style="yellow" if event.level == "WARNING" else ""))
 
     def running(self, running: Running) -> None:

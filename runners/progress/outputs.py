@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from typing import Protocol, TextIO
 
 from ..terminal.visible import visible
-from .events import Busy, Event, Failed, StepStarted, progress
+from .events import Event, progress
 from .running import Running
 from .words import line
 
-SILENT = (StepStarted, Busy, Failed)
+SILENT = ("step_started", "busy", "failed")
 """Events without a line of text: others say more when these take long, and the program prints the error at its end."""
 
 
@@ -37,7 +37,7 @@ class TextOutput:
         self._stream = stream
 
     def event(self, event: Event) -> None:
-        if not isinstance(event, SILENT):
+        if event.name not in SILENT:
             self._print(event.message)
 
     def running(self, running: Running) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup
 
-from .content import Chart, Column, Table
+from .content import Chart, Columns, Table
 from .text import visible
 
 WIDTH, HEIGHT = 460, 250
@@ -162,6 +162,7 @@ def dashes(number: int) -> str:
 
 def table(chart: Chart) -> Table:
     """Return the values of a chart as a table."""
-    names = [Column(visible(name), "number") for name in chart.series]
+    columns: Columns = {chart.x: "text"}
+    columns |= {visible(name): "number" for name in chart.series}
     rows = [(label, *values) for label, *values in zip(chart.labels, *chart.series.values(), strict=True)]
-    return Table(f"{chart.title} ({chart.y})", [Column(chart.x), *names], rows)
+    return Table(f"{chart.title} ({chart.y})", columns, rows)

@@ -10,18 +10,20 @@ Kind = Literal["text", "right", "count", "number", "bytes", "seconds", "ms", "sh
 """
 
 
-class Column(NamedTuple):
-    """A column of a table."""
+Columns = dict[str, Kind]
+"""The columns of a table by name."""
 
-    name: str
-    kind: Kind = "text"
+
+def count_columns(*names: str) -> Columns:
+    """Return columns of counts."""
+    return dict.fromkeys(names, "count")
 
 
 class Table(NamedTuple):
     """Rows under a caption; None is an empty cell."""
 
     caption: str
-    columns: Sequence[Column]
+    columns: Columns
     rows: Sequence[Sequence[Any]]
     note: str = ""
 
@@ -93,7 +95,7 @@ def shares(counts: Sequence[tuple[Any, int]]) -> list[tuple[Any, int, float]]:
 
 def distribution(caption: str, name: str, unit: str, counts: Sequence[tuple[Any, int]]) -> Table:
     """Return a table of counts by name with their shares."""
-    return Table(caption, [Column(name), Column(unit, "count"), Column("share", "share")], shares(counts))
+    return Table(caption, {name: "text", unit: "count", "share": "share"}, shares(counts))
 
 
 def largest(counts: Sequence[tuple[Any, int]], most: int, rest: str) -> list[tuple[Any, int]]:

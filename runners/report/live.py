@@ -17,9 +17,9 @@ from ..progress.running import History, Reported, Running
 from ..progress.words import why_slow
 from ..state.crawl_status import Status, refreshed, rows_of, summarize
 from ..terminal.units import duration
-from .content import Alert, Chart, Column, Figure, Figures, Part, Report, Section, Table
+from .content import Alert, Chart, Columns, Figure, Figures, Part, Report, Section, Table
 from .page import render_report
-from .sections.rounds import Round, read_rounds
+from .sections.rounds import OF_STEPS, Round, read_rounds
 
 _EVERY_S = 5.0  # as often as workers report to an object store
 _ROUNDS = 20  # that are shown
@@ -139,7 +139,7 @@ def _now(status: Status, running: Running | None, rounds: Sequence[Round], now: 
     yield _rates(known.history, now.timestamp())
     if rounds:
         yield earlier
-    columns = [Column("host"), Column("URLs", "count"), Column("reason"), Column("until (UTC)", "right")]
+    columns: Columns = {"host": "text", "URLs": "count", "reason": "text", "until (UTC)": "right"}
     ends = [f"{_date(now.timestamp() + q.seconds):%H:%M:%S}" if q.holds else "a later round" for q in known.queues]
     rows = [(q.name, q.urls, why_slow(q), end) for q, end in zip(known.queues, ends, strict=True)]
     note = "The URLs of a host with a long delay are left to a later round once all others are done."
@@ -176,7 +176,7 @@ def _rates(history: History, now: float) -> Chart:
 def _failures(reported: Reported) -> Part:
     if not reported.failures:
         return "No visit of this step has failed."
-    columns = [Column("time (UTC)", "right"), Column("URL"), Column("outcome"), Column("error")]
+    columns: Columns = {"time (UTC)": "right", "URL": "text", "outcome": "text", "error": "text"}
     rows = [(f"{_date(f.at):%H:%M:%S}", f.url, f.outcome, f.error) for f in reported.failures]
     return Table("Visits of this step that failed, newest first", columns, rows)
 
@@ -186,7 +186,7 @@ def _outcomes(status: Status, running: Running | None) -> Part:
     counts = [(o, now.get(o, 0), status.outcomes.get(o, 0)) for o in Outcome if now.get(o) or status.outcomes.get(o)]
     if not counts:
         return "No visits yet."
-    columns = [Column("outcome"), Column("this step", "count"), Column("committed before", "count")]
+    columns: Columns = {"outcome": "text", "this step": "count", "committed before": "count"}
     rows = sorted(counts, key=lambda row: -row[1] - row[2])
     return Table("Visits by outcome", columns, rows)
 
@@ -194,8 +194,7 @@ def _outcomes(status: Status, running: Running | None) -> Part:
 def _rounds(rounds: Sequence[Round]) -> Part:
     if not rounds:
         return "No round has been committed yet."
-    columns = [Column("round"), Column("visits", "count"), Column("fetch", "seconds"), Column("update", "seconds")]
-    columns += [Column("pages", "count"), Column("new URLs", "count"), Column("then waiting", "count")]
+    columns: Columns = {"round": "text", "visits": "count", **OF_STEPS}
     rows = [(r.name, r.visits, r.fetch_s, *r.update) for r in reversed(rounds)]
     return Table("Committed rounds, newest first", columns, rows)
 
@@ -203,7 +202,7 @@ def _rounds(rounds: Sequence[Round]) -> Part:
 def _waits(status: Status) -> Part:
     if not status.waits:
         return "All hosts with waiting URLs may be requested."
-    columns = [Column("host"), Column("until (UTC)", "time"), Column("reason"), Column("URLs", "count")]
+    columns: Columns = {"host": "text", "until (UTC)": "time", "reason": "text", "URLs": "count"}
     rows = [(w.host, _date(w.until), w.why, w.urls) for w in status.waits]
     more = f"{status.waiting_hosts - len(rows)} more hosts wait." if status.waiting_hosts > len(rows) else ""
     return Table("With the most waiting URLs", columns, rows, more)

@@ -4,12 +4,11 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import Any
 
-from ..terminal.units import size
+from ..terminal.units import size, span
 from .content import Kind
 
 LONGEST = 160  # characters of a value
 
-_TIMES = (("days", 86_400.0), ("h", 3_600.0), ("min", 60.0))
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Categories of characters that are shown by number: controls, directional overrides, surrogates, unassigned."""
 
@@ -42,7 +41,7 @@ def show(value: Any, kind: Kind = "text") -> str:
         case "bytes":
             return size(value)
         case "seconds":
-            return _seconds(value)
+            return span(value)
         case "ms":
             return f"{value:,.0f} ms"
         case "share":
@@ -59,13 +58,6 @@ def sort_key(value: Any, kind: Kind) -> str:
     if value is None or kind in ("text", "right"):
         return ""
     return f"{value.timestamp():.0f}" if isinstance(value, datetime) else f"{value:.10g}"
-
-
-def _seconds(value: float) -> str:
-    for unit, seconds in _TIMES:
-        if value >= seconds:
-            return f"{value / seconds:,.1f} {unit}"
-    return f"{value:,.1f} s" if value % 1 else f"{value:,.0f} s"
 
 
 def _time(value: datetime) -> str:

@@ -42,10 +42,10 @@ class Checked:
 
     def counts(self) -> list[Count]:
         """The number of findings of each rule, zeros included."""
-        found = self._connection.execute(
+        grouped = self._connection.execute(
             "SELECT rule, count(*), count(DISTINCT page), count(DISTINCT target) FROM findings GROUP BY rule"
         )
-        by_name = {name: tuple(counts) for name, *counts in found.fetchall()}
+        by_name = {name: tuple(counts) for name, *counts in grouped.fetchall()}
         return [Count(rule, *by_name.get(rule.name, (0, 0, 0))) for rule in self._rules]
 
     def findings(self, rule: Rule, most: int | None = None) -> Iterator[Finding]:
@@ -167,10 +167,10 @@ def _notes(connection: duckdb.DuckDBPyConnection, rules: Collection[Rule], scope
     if scope.check_external:
         notes += _external_notes(connection, scope.max_external)
     else:
-        others, url = connection.execute(_OTHER_HOSTS).fetchall()[0]
-        if others:
+        elsewhere, url = connection.execute(_OTHER_HOSTS).fetchall()[0]
+        if elsewhere:
             notes.append(
-                f"links to other hosts are not checked: {counted(others, 'target')} (such as {url}); to have them"
+                f"links to other hosts are not checked: {counted(elsewhere, 'target')} (such as {url}); to have them"
                 " asked for their status: beamtrawl crawl DIR --check-external"
             )
     if BY_NAME["orphan"] in rules and (gaps := _gaps(connection)):
@@ -192,8 +192,8 @@ def _external_notes(connection: duckdb.DuckDBPyConnection, most: int) -> Iterato
 
 
 def _gaps(connection: duckdb.DuckDBPyConnection) -> str:
-    found = connection.execute("SELECT reason, count(*), min(url) FROM gaps GROUP BY reason ORDER BY reason").fetchall()
-    return ", ".join(f"{count} {reason} (such as {url})" for reason, count, url in found)
+    gaps = connection.execute("SELECT reason, count(*), min(url) FROM gaps GROUP BY reason ORDER BY reason").fetchall()
+    return ", ".join(f"{count} {reason} (such as {url})" for reason, count, url in gaps)
 
 
 def _number(connection: duckdb.DuckDBPyConnection, query: str) -> int:

@@ -153,8 +153,8 @@ class _Wanted:
 
 
 def _prefixes(connection: duckdb.DuckDBPyConnection, query: str) -> "array[int]":
-    found = array("Q", (_prefix(key) for (key,) in _fetched(connection, query)))
-    return array("Q", sorted(found))
+    prefixes = array("Q", (_prefix(key) for (key,) in _fetched(connection, query)))
+    return array("Q", sorted(prefixes))
 
 
 def _prefix(key: bytes) -> int:
@@ -178,12 +178,12 @@ def _bodies(
 ) -> Iterator[dict[str, Any]]:
     """The visits with a body that are in the table `wanted`, by key and time."""
     schema = pa.schema([VISITS.field(name) for name in _COLUMNS])
-    for each in files_of(manifests, "visits"):
-        with open_parquet(crawl.root, each.path) as file:
+    for visits_file in files_of(manifests, "visits"):
+        with open_parquet(crawl.root, visits_file.path) as file:
             keys = conform(file.read(["url_key", "fetched_at"]), pa.schema([schema.field(0), schema.field(2)]))
             connection.register("keys", keys.append_column("number", pa.array(range(keys.num_rows), pa.int64())))
-            found = connection.sql(f"SELECT number FROM keys SEMI JOIN {wanted} USING (url_key, fetched_at)")
-            numbers = pa.array(found.to_arrow_table()["number"].to_pylist(), pa.int64())
+            matches = connection.sql(f"SELECT number FROM keys SEMI JOIN {wanted} USING (url_key, fetched_at)")
+            numbers = pa.array(matches.to_arrow_table()["number"].to_pylist(), pa.int64())
             connection.unregister("keys")
             if not len(numbers):
                 continue
@@ -212,18 +212,11 @@ def _read_pages(
 
 
 def _page_row(key: bytes, facts: PageFacts) -> dict[str, Any]:
-    return {
+    return facts._asdict() | {
         "url_key": key,
-        "title": facts.title,
-        "has_description": facts.has_description,
-        "h1_count": facts.h1_count,
-        "without_alt": facts.without_alt,
-        "malformed": facts.malformed,
-        "canonical_url": facts.canonical_url,
+        "references": None,  # in a table of their own
         "canonical_key": urls.url_key(facts.canonical_url) if facts.canonical_url else None,
         "languages": [{"url": url, "url_key": urls.url_key(url)} for url in facts.languages],
-        "noindex": facts.noindex,
-        "is_whole": facts.is_whole,
         "ids": sorted(facts.ids),
     }
 

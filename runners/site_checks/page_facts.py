@@ -105,8 +105,8 @@ def page_facts(
     names = {name for element in root.iter_elements("a") if (name := element.attr("name"))}
     settled = settled_ids(root.iter_elements(_HEADINGS), ids)
     malformed = list[str]()
-    found = _references(root, url, base, settled, charset, malformed)
-    references = list(itertools.islice(found, MAX_REFERENCES))
+    all_references = _references(root, url, base, settled, charset, malformed)
+    references = list(itertools.islice(all_references, MAX_REFERENCES))
     return PageFacts(
         title=html_metadata.title(elements, html_metadata.Meta((), "")),
         has_description=bool(meta.first("description")),
@@ -132,7 +132,7 @@ def _references(
     section = section_id = ""
     seen = set[tuple[str, str]]()
     targets = dict[str, str | None]()  # many references differ in their fragments only
-    found = set[tuple[str, str, str]]()
+    yielded = set[tuple[str, str, str]]()
     for element in root.iter_elements(_WALKED):
         if element.tag in _HEADINGS:
             section, section_id = _text(element).rstrip(_PERMALINKS), ids.get(element, "")
@@ -149,9 +149,9 @@ def _references(
             target = targets[path]
             fragment = _fragment(reference) if kind in ("a", "area") else ""
             key = (target or "", fragment, kind)
-            if target is None or key in found or (target == url and not fragment and kind != "canonical"):
+            if target is None or key in yielded or (target == url and not fragment and kind != "canonical"):
                 continue
-            found.add(key)
+            yielded.add(key)
             yield Reference(target, fragment, unquote(fragment), kind, _anchor(element), section, section_id)
 
 

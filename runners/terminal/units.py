@@ -29,6 +29,18 @@ def latency(elapsed_ms: float | None) -> str:
     return f"{elapsed_ms:.0f} ms" if elapsed_ms < 1000 else f"{elapsed_ms / 1000:.2g} s"
 
 
+def span(seconds: float) -> str:
+    """A time in the unit that fits.
+
+    >>> span(5000), span(0.25), span(7)
+    ('1.4 h', '0.2 s', '7 s')
+    """
+    for unit, length in (("days", 86_400.0), ("h", 3_600.0), ("min", 60.0)):
+        if seconds >= length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds:,.1f} s" if seconds % 1 else f"{seconds:,.0f} s"
+
+
 def duration(seconds: float) -> str:
     """A time, rounded to seconds, or to minutes from an hour on.
 

@@ -97,8 +97,8 @@ def is_named(host: str, names: Sequence[str]) -> bool:
     (False, True)
     """
     name = re.sub(r":\d*$", "", host.lower()).rstrip(".")
-    own = [known.lower() for known in names]
-    return name in own or any(known.startswith(".") and f".{name}".endswith(known) for known in own)
+    lowered = [allowed.lower() for allowed in names]
+    return name in lowered or any(allowed.startswith(".") and f".{name}".endswith(allowed) for allowed in lowered)
 
 
 def _is_from_here() -> bool:

@@ -11,16 +11,18 @@ class Metrics:
     """The metrics of one gateway. Thread-safe."""
 
     def __init__(self) -> None:
-        self._registry = own = CollectorRegistry()
-        self.requests = Counter("beamtrawl_requests", "Requests.", ("endpoint", "status"), registry=own)
-        self.errors = Counter("beamtrawl_errors", "Requests that failed with status 500.", ("error",), registry=own)
-        self.queries = Histogram(
-            "beamtrawl_query_seconds", "Duration of searches in the index.", buckets=_SECONDS, registry=own
+        self._registry = registry = CollectorRegistry()
+        self.requests = Counter("beamtrawl_requests", "Requests.", ("endpoint", "status"), registry=registry)
+        self.errors = Counter(
+            "beamtrawl_errors", "Requests that failed with status 500.", ("error",), registry=registry
         )
-        self._uptime = Gauge("beamtrawl_uptime_seconds", "Time since the gateway was started.", registry=own)
-        self._documents = Gauge("beamtrawl_index_documents", "Documents that searches can find.", registry=own)
-        self._segments = Gauge("beamtrawl_index_segments", "Segments of the index.", registry=own)
-        self._round = Gauge("beamtrawl_index_round", "The newest round in the index.", registry=own)
+        self.queries = Histogram(
+            "beamtrawl_query_seconds", "Duration of searches in the index.", buckets=_SECONDS, registry=registry
+        )
+        self._uptime = Gauge("beamtrawl_uptime_seconds", "Time since the gateway was started.", registry=registry)
+        self._documents = Gauge("beamtrawl_index_documents", "Documents that searches can find.", registry=registry)
+        self._segments = Gauge("beamtrawl_index_segments", "Segments of the index.", registry=registry)
+        self._round = Gauge("beamtrawl_index_round", "The newest round in the index.", registry=registry)
 
     def text(self, uptime_s: float, index: Index | None) -> bytes:
         """All metrics; without an index, those of the index are 0."""

@@ -150,12 +150,12 @@ class LatestIndex:
             return
         self._checked_at_s = now
         crawls = [self._crawls] if isinstance(self._crawls, CrawlDir) else self._crawls.values()
-        found = [name for crawl in crawls for name in ("", *_listed(crawl))]
-        if self._index and found == self._files:
+        files = [name for crawl in crawls for name in ("", *_listed(crawl))]
+        if self._index and files == self._files:
             return
         try:
             self._open()
-            self._files = found
+            self._files = files
         except CrawlDirError as error:
             if not self._index:
                 raise NoIndexError(str(error)) from error

@@ -26,5 +26,5 @@ def shorter(query: str) -> list[Shorter]:
     parts = _PART.findall(query)
     if len(parts) < 2 or any(part in _OPERATORS or "(" in part for part in parts):
         return []
-    found = [Shorter(part, " ".join(parts[:number] + parts[number + 1 :])) for number, part in enumerate(parts)]
-    return sorted(found, key=lambda offered: ":" not in offered.left_out)[:MAX_OFFERED]
+    queries = [Shorter(part, " ".join(parts[:number] + parts[number + 1 :])) for number, part in enumerate(parts)]
+    return sorted(queries, key=lambda offered: ":" not in offered.left_out)[:MAX_OFFERED]

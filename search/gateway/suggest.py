@@ -35,7 +35,7 @@ def suggestions(index: Index, text: str, most: int = 8) -> list[Suggestion]:
     ]
     words = [Suggestion(f"{start}{space}{word}") for word in index.words_like(stem)[: 2 * most]] if stem else []
     distinct: dict[str, Suggestion] = {}
-    for found in [*titles, *words]:
-        if found.text and (found.url or found.text.casefold() != text.strip().casefold()):
-            distinct.setdefault(found.text.casefold(), found)
+    for suggestion in [*titles, *words]:
+        if suggestion.text and (suggestion.url or suggestion.text.casefold() != text.strip().casefold()):
+            distinct.setdefault(suggestion.text.casefold(), suggestion)
     return list(distinct.values())[:most]

@@ -49,8 +49,8 @@ def choose(
     """(counts, the visits as (path, day, file, number of the record))"""
     for number, rows in enumerate(files):
         numbered = [row | {"number": place} for place, row in enumerate(rows)]
-        choice.add_captures(number, pa.Table.from_pylist(numbered, schema=SCAN))
-    choice.add_known(pa.Table.from_pylist(before or [], schema=KNOWN))
+        choice.add("captures", pa.Table.from_pylist(numbered, schema=SCAN), number)
+    choice.add("known", pa.Table.from_pylist(before or [], schema=KNOWN))
     counts = choice.choose()
     rows = [row for _, batches in choice.plans() for batch in batches for row in batch.to_pylist()]
     return counts, sorted(
@@ -199,7 +199,7 @@ def test_a_revisit_has_a_payload_of_an_earlier_import_that_was_compared_with_its
     counted: tuple[str, ...],
     choice: Choice,
 ) -> None:
-    choice.add_stored(9, pa.Table.from_pylist(earlier, schema=STORED))
+    choice.add("stored", pa.Table.from_pylist(earlier, schema=STORED), 9)
     counts, visits = choose(choice, [[row]], before)
     assert visits == ([visit] if visit else [])
     assert {name for name in ("revisit", "revisit_differs") if getattr(counts, name)} == set(counted)
@@ -207,7 +207,7 @@ def test_a_revisit_has_a_payload_of_an_earlier_import_that_was_compared_with_its
 
 def test_a_capture_of_another_part_gives_its_payload_and_becomes_no_visit(choice: Choice) -> None:
     others = [capture("a", 1, number=4), capture("bad", 1, number=5, is_failure=True), revisit("c", 1, "a", 1)]
-    choice.add_elsewhere(3, pa.Table.from_pylist(others, schema=SCAN))
+    choice.add("elsewhere", pa.Table.from_pylist(others, schema=SCAN), 3)
     counts, visits = choose(choice, [[revisit("b", 5, "a", 1), revisit("d", 5, "bad", 1)]])
     assert (visits, counts.visits, counts.revisit) == ([("b", 5, 3, 4)], 1, 1)
 
@@ -221,7 +221,7 @@ def test_a_revisit_of_a_known_page_says_that_it_has_not_changed(choice: Choice) 
 
 def test_plans_leave_out_what_was_read_before(choice: Choice) -> None:
     rows = pa.Table.from_pylist([capture(path, 1, number=0) for path in "ab"], schema=SCAN)
-    choice.add_captures(0, rows)
+    choice.add("captures", rows, 0)
     choice.choose()
     plans = choice.plans({url_key("http://a.test/a")})
     assert [url for _, rows in plans for batch in rows for url in batch["url"].to_pylist()] == ["http://a.test/b"]
@@ -232,7 +232,7 @@ def test_plans_are_by_file_whatever_the_batches(choice: Choice) -> None:
     sizes = [1, 2, 30_000, 0, 3]
     for file, size in enumerate(sizes):
         rows = [capture(f"{file}/{number}", 1, number=number) for number in reversed(range(size))]
-        choice.add_captures(file, pa.Table.from_pylist(rows, schema=SCAN))
+        choice.add("captures", pa.Table.from_pylist(rows, schema=SCAN), file)
     choice.choose()
     found = [
         (file, [number for rows in batches for number in rows["number"].to_pylist()])

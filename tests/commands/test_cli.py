@@ -66,7 +66,7 @@ MISUSED = {
     "a bad value for Beam": (["crawl", "NEW", "--", "--direct_num_workers=many"], "'many'"),
     "options of Beam for a command without": (["search", "NEW", "fish", "--", "--streaming"], "--streaming"),
     "no query": (["search", "NEW"], "QUERY"),
-    "a negative offset": (["search", "NEW", "fish", "--offset", "-1"], "--offset -1"),
+    "a negative offset": (["search", "NEW", "fish", "--offset", "-1"], "--offset: -1"),
     "no cursor": (["search", "NEW", "fish", "--after", "odd"], "--after: 'odd' is not a cursor"),
     "a cursor and an offset": (["search", "NEW", "fish", "--after", "odd", "--offset", "1"], "neither offset nor"),
     "a cursor of another round": (
@@ -74,12 +74,12 @@ MISUSED = {
         "--as-of 2: the cursor of --after is of the index as of round 1",
     ),
     "an unknown order": (["search", "NEW", "fish", "--sort", "rank"], "rank"),
-    "no hits wanted": (["search", "NEW", "fish", "--limit", "0"], "--limit 0"),
+    "no hits wanted": (["search", "NEW", "fish", "--limit", "0"], "--limit: 0"),
     "two forms at once": (["sql", "NEW", "SELECT 1", "--json", "--csv"], "--csv"),
     "seeds without an action": (["seeds"], "ACTION"),
     "a rate below zero": (["serve", "NEW", "--rate", "-1"], "argument --rate: -1: must be"),
     "a rate that is no number": (["serve", "NEW", "--rate", "nan"], "argument --rate: nan: must be"),
-    "a port that is no number": (["serve", "NEW", "--port", "http"], "argument --port: http: must be a number"),
+    "a port that is no number": (["serve", "NEW", "--port", "http"], "argument --port: http: must be a whole number"),
 }
 
 
@@ -321,7 +321,7 @@ def test_a_bad_byte_in_a_file_of_seeds_costs_its_line_only(tmp_path: Path) -> No
 def test_a_port_that_cannot_be(planned: Path, port: str) -> None:
     assert failure("serve", planned, "--port", port) == (
         2,
-        f"argument --port: {port}: must be a number from 0 to 65535; see: beamtrawl serve --help",
+        f"argument --port: {port}: must be a whole number from 0 to 65535; see: beamtrawl serve --help",
     )
 
 

@@ -276,7 +276,10 @@ def test_search_explains_scores(crawled: Path) -> None:
 
 
 def test_search_refuses_what_makes_no_sense(crawled: Path) -> None:
-    assert failure("search", crawled, "herring", "--per-host", 0) == (2, "--per-host 0: must be at least 1")
+    assert failure("search", crawled, "herring", "--per-host", 0) == (
+        2,
+        "argument --per-host: 0: must be a whole number of at least 1; see: beamtrawl search --help",
+    )
 
 
 def test_search_as_of_an_earlier_round(crawled: Path) -> None:
@@ -286,7 +289,8 @@ def test_search_as_of_an_earlier_round(crawled: Path) -> None:
 
 @pytest.mark.parametrize("given", ["x", "", "0", "-1", "1.5", "٣", "9" * 10])
 def test_a_round_that_cannot_be_is_refused_in_one_line(crawled: Path, given: str) -> None:
-    message = f"argument --as-of: {given!r} is not the number of a round, such as 3; see: beamtrawl search --help"
+    wanted = "must be a whole number from 1 to 999999; see: beamtrawl search --help"
+    message = f"argument --as-of: {given or repr(given)}: {wanted}"
     assert failure("search", crawled, "herring", "--as-of", given) == (2, message)
 
 
@@ -357,7 +361,7 @@ def test_the_demo_finds_what_it_should(tmp_path: Path) -> None:
 def test_the_demo_web_is_served_or_crawled_not_both(tmp_path: Path) -> None:
     assert failure("demo", tmp_path / "x", "--web") == (2, "--web crawls nothing: leave out DIR and --serve")
     code, message = failure("demo", "--web", 70_000)
-    assert (code, message.startswith("cannot listen at 127.0.0.1:70000: ")) == (1, True)
+    assert (code, message.startswith("argument --web: 70000: must be a whole number from 0 to 65531")) == (2, True)
 
 
 def test_a_reader_that_has_seen_enough_is_no_reason_for_a_traceback(crawled: Path) -> None:

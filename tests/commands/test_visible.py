@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.runners.program.main import run
-from beamtrawl.runners.progress.events import Warned
+from beamtrawl.runners.progress.events import Event
 from beamtrawl.runners.progress.live import LiveOutput
 from beamtrawl.runners.progress.outputs import TextOutput
 from beamtrawl.runners.terminal.visible import VisibleStream, visible
@@ -290,7 +290,7 @@ def test_a_crawl_on_a_terminal_draws_with_nothing_but_its_own_sequences(tmp_path
 
 
 def test_the_progress_shows_what_a_warning_says() -> None:
-    event = Warned(message="the host \x1b[31m\u202e is gone")
+    event = Event("warning", "the host \x1b[31m\u202e is gone")
     for output in (TextOutput(stream := io.StringIO()), LiveOutput(drawn := io.StringIO())):
         output.event(event)
     assert stream.getvalue() == drawn.getvalue() == "the host \\u001b[31m\\u202e is gone\n"

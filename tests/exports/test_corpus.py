@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamtrawl.runners.exports.corpus import COLUMNS, REASONS, query, write_corpus
+from beamtrawl.runners.exports.corpus import COLUMNS, REASONS, corpus_query, write_corpus
 from beamtrawl.runners.exports.output import whole_folder
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.sql.queries import query_batches
@@ -135,10 +135,10 @@ def test_the_card(crawl: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("format_", ["jsonl", "parquet"])
 def test_shards_end_by_size(crawl: Path, tmp_path: Path, format_: str) -> None:
     with (
-        query_batches(CrawlDir(str(crawl)), query("true", REASONS.keys() - {"unavailable"}), 1) as batches,
+        query_batches(CrawlDir(str(crawl)), corpus_query("true", REASONS.keys() - {"unavailable"}), 1) as batches,
         whole_folder(str(tmp_path / "out")) as out,
     ):
-        made = write_corpus(batches, out, format_, 1)
+        made = write_corpus(batches, out, format_, 1, include=REASONS.keys())
     assert [shard.rows for shard in made.shards] == [1] * (len(PAGES) - 1)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [shard.name for shard in made.shards]
 

@@ -71,7 +71,7 @@ def test_standard_output_holds_what_a_file_holds(
 
 
 REFUSED = [
-    (["x.txt"], 2, "x.txt: name a file that ends in .jsonl, .csv or .parquet, or give --format"),
+    (["x.txt"], 2, "x.txt: name a file that ends in .jsonl, .csv, .parquet, or give --format"),
     (["x.parquet.gz"], 2, "x.parquet.gz: Parquet is compressed already; drop .gz"),
 ]
 

@@ -71,8 +71,8 @@ def test_redirects_to_themselves(tmp_path, name):
     records, chosen = CHOSEN[name]
     rows, _, _ = scan(tmp_path, *(record(block, Date=f"2025-01-02T03:04:{second:02}Z") for block, second in records))
     choice = Choice(str(tmp_path))
-    choice.add_captures(0, pa.Table.from_pylist(rows, schema=SCAN))
-    choice.add_known(KNOWN.empty_table())
+    choice.add("captures", pa.Table.from_pylist(rows, schema=SCAN), 0)
+    choice.add("known", KNOWN.empty_table())
     choice.choose()
     assert [row["number"] for _, found in choice.plans() for batch in found for row in batch.to_pylist()] == [chosen]
     choice.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.runners.commands.blocking.policy import facts, render_policy
-from beamtrawl.transforms.settings import Documents, Fetch, Politeness, Recrawl, Robot
+from beamtrawl.transforms.settings import Robot, Settings
 from tests.report.hostile import hostile_crawl
 from tests.report.pages import report_of
 from tests.support.browser import Window, axe
@@ -41,9 +41,7 @@ def window(tmp_path_factory) -> Iterator[Window]:
     for name in ("small", "hostile"):
         (folder / f"{name}.html").write_text(report_of(folder / name), encoding="utf-8")
     robot = Robot("HarbourBot", "bot@example.org", "https://www.example.org/about/our/robot.html")
-    (folder / "policy.html").write_text(
-        render_policy(facts(robot, Politeness(), Fetch(), Documents(), Recrawl(), ["192.0.2.0/24"])), encoding="utf-8"
-    )
+    (folder / "policy.html").write_text(render_policy(facts(Settings(robot=robot), ["192.0.2.0/24"])), encoding="utf-8")
     with _Server(folder) as authority, Window(authority) as window:
         yield window
 

@@ -115,7 +115,7 @@ def test_lines_leave_gaps_out() -> None:
 
 def test_the_table_of_a_chart_has_its_values() -> None:
     found = table(CHART)
-    assert [column.name for column in found.columns] == ["round", "good", "bad"]
+    assert list(found.columns) == ["round", "good", "bad"]
     assert found.rows == [("1", 30.0, 10.0), ("2", 40.0, None)]
     assert summary(CHART._replace(series={"none": [None, None]})) == "No values."
 

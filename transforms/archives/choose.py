@@ -8,7 +8,7 @@ matter: archives repeat them. Temporary failures count only for a URL of which n
 from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -70,6 +70,11 @@ class Chosen(NamedTuple):
     revisit_differs: int  # revisits of a URL of which other payloads are there
 
 
+Added = Literal["captures", "known", "elsewhere", "stored"]
+"""What a choice is made of: rows of SCAN, and of KNOWN; rows of SCAN of another part of the import, for their payloads
+only; and rows of STORED of a file of visits."""
+
+
 class Choice:
     """A choice, in a temporary database that uses little memory; close it at the end."""
 
@@ -83,23 +88,10 @@ class Choice:
             self._database.register("empty", schema.empty_table())
             self._database.execute(f"CREATE TABLE {name} AS SELECT * FROM empty")
 
-    def add_captures(self, file: int, captures: pa.Table) -> None:
-        """Add captures of a file, whose number is its place among the files."""
-        self._insert("captures", _of_file(file, captures))
-
-    def add_known(self, known: pa.Table) -> None:
-        """Add rows of KNOWN."""
-        self._insert("known", known)
-
-    def add_elsewhere(self, file: int, captures: pa.Table) -> None:
-        """Add captures of another part of the import, for their payloads only."""
-        self._insert("elsewhere", _of_file(file, captures))
-
-    def add_stored(self, file: int, stored: pa.Table) -> None:
-        """Add rows of STORED of a file of visits, whose number is greater than those of the archives."""
-        self._insert("stored", _of_file(file, stored))
-
-    def _insert(self, name: str, rows: pa.Table) -> None:
+    def add(self, name: Added, rows: pa.Table, file: int | None = None) -> None:
+        """Add rows; `file` is the place of their file among all, archives first."""
+        if file is not None:
+            rows = rows.add_column(0, _FILE, pa.repeat(pa.scalar(file, _FILE.type), rows.num_rows))
         waiting = self._waiting.setdefault(name, [])
         waiting.append(rows)
         if sum(table.num_rows for table in waiting) >= _BATCH:
@@ -163,10 +155,6 @@ def first_pages(captures: Iterable[pa.Table]) -> list[tuple[str, str]]:
             page = (depth or 0, len(url), url)
             nearest[host] = min(nearest.get(host, page), page)
     return sorted((host, url) for host, (_, _, url) in nearest.items())
-
-
-def _of_file(file: int, rows: pa.Table) -> pa.Table:
-    return rows.add_column(0, _FILE, pa.repeat(pa.scalar(file, _FILE.type), rows.num_rows))
 
 
 _FILE = pa.field("file", pa.int32())

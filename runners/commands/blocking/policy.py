@@ -2,9 +2,7 @@
 
 import argparse
 import ipaddress
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -12,22 +10,19 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
-from ....transforms.plugins import PluginError
-from ....transforms.settings import Documents, Fetch, Politeness, Recrawl, Robot
+from ....transforms.settings import Robot, Settings
 from ....transforms.signatures.keys import key_directory, read_key
-from ...exports.output import STDOUT, require_file
-from ...terminal.errors import Failure, Usage
+from ...exports.output import STDOUT, require_file, write_text
+from ...terminal.errors import Usage
+from ..arguments import add_repeatable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
-    parser.add_argument("-o", "--output", metavar="FILE", help="the HTML file to write (standard output)")
-    parser.add_argument(
-        "--key-directory", metavar="FILE", help="also write the public key, for /.well-known/ of the host of info_url"
-    )
-    parser.add_argument(
-        "--address", action="append", default=[], metavar="CIDR", help="where requests come from (may be repeated)"
-    )
+    parser.add_argument("-o", "--output", metavar="FILE", default=STDOUT, help="the HTML file (standard output)")
+    about = "also write the public key, for /.well-known/ of the host of info_url"
+    parser.add_argument("--key-directory", metavar="FILE", help=about)
+    add_repeatable(parser, "--address", "CIDR", "where requests come from")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -35,8 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
     crawl = CrawlDir(arguments.dir)
     if not crawl.exists("crawl.toml"):
         crawl.require_manifests()
-    if arguments.output is not None:
-        require_file(arguments.output)
+    require_file(arguments.output)
     settings = stored_settings(crawl)
     missing = [name for name in ("name", "contact", "info_url") if not getattr(settings.robot, name)]
     if missing:
@@ -49,49 +43,19 @@ def run(arguments: argparse.Namespace) -> None:
             raise Usage(f"--address {address}: {error}; give an address or a network such as 192.0.2.0/24") from error
     if arguments.key_directory is not None:
         require_file(arguments.key_directory)
-        _write(arguments.key_directory, _key_directory(settings.robot, crawl.path("crawl.toml")))
-    page = render_policy(
-        facts(
-            settings.robot,
-            settings.politeness,
-            settings.fetch,
-            settings.documents,
-            settings.recrawl,
-            arguments.address,
-        )
-    )
-    if arguments.output in (None, STDOUT):
-        sys.stdout.write(page)
-        return
-    _write(arguments.output, page)
+        write_text(arguments.key_directory, _key_directory(settings.robot, crawl.path("crawl.toml")))
+    write_text(arguments.output, render_policy(facts(settings, arguments.address)))
 
 
 def _key_directory(robot: Robot, path: str) -> str:
     if not robot.key:
         raise Usage(f"--key-directory publishes the key that signs requests: set robot.key in {path}")
-    try:
-        return key_directory(read_key(robot.key))
-    except PluginError as error:
-        raise Usage(str(error)) from error
+    return key_directory(read_key(robot.key))
 
 
-def _write(path: str, text: str) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Failure(f"cannot write {path}: {error.strerror}") from error
-
-
-def facts(
-    robot: Robot,
-    politeness: Politeness,
-    fetch: Fetch,
-    documents: Documents,
-    recrawl: Recrawl,
-    addresses: Sequence[str],
-) -> dict[str, Any]:
+def facts(settings: Settings, addresses: Sequence[str]) -> dict[str, Any]:
     """What the page says, as values. `addresses` are those that the robot's requests come from, or none."""
-    identity = Identity.of(robot)
+    robot, politeness, identity = settings.robot, settings.politeness, Identity.of(settings.robot)
     return {
         "name": identity.token,
         "user_agent": identity.user_agent,
@@ -100,9 +64,9 @@ def facts(
         "delay": f"{politeness.delay:g}",
         "waits_as_long": politeness.response_factor > 0,
         "addresses": list(addresses),
-        "revisits": recrawl.is_on,
-        "kinds": list(documents.kinds),
-        "max_megabytes": f"{fetch.max_body_bytes / 1e6:.0f}",
+        "revisits": settings.recrawl.is_on,
+        "kinds": list(settings.documents.kinds),
+        "max_megabytes": f"{settings.fetch.max_body_bytes / 1e6:.0f}",
     }
 
 

@@ -10,8 +10,7 @@ from ....transforms import urls
 from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.verify import file_faults, promised_files
 from ....transforms.parsing.crawl_scope import CrawlScope
-from ....transforms.plugins import PluginError
-from ....transforms.settings import SettingsError, parse
+from ....transforms.settings import parse
 from ....transforms.tables.table_files import mending
 from ....transforms.urls.explain import explain
 from ....transforms.urls.filters import UrlFilter
@@ -100,8 +99,6 @@ def _url_filter(path: str) -> UrlFilter:
         return CrawlScope.of("", scope, settings.documents, ()).url_filter()
     except (OSError, UnicodeDecodeError) as error:
         raise Usage(f"cannot read the settings in {path}: {error}") from error
-    except (SettingsError, PluginError) as error:
-        raise Usage(str(error)) from error
 
 
 def _render(found: dict[str, Any]) -> str:

@@ -4,18 +4,16 @@ import argparse
 import contextlib
 import csv
 import json
-import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
-from ....transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
+from ....transforms.directory.crawl_dir import CrawlDir, files_of
 from ....transforms.directory.crawl_settings import stored_settings
-from ....transforms.plugins import PluginError
 from ...engines.pool import worker_map
 from ...site_checks.rules import BY_NAME, RULES, SLOW_S, Finding, Severity
-from ...terminal.errors import Failure, Usage
-from ...terminal.numbers import whole
+from ...terminal.errors import Usage
+from ...terminal.numbers import above_0, whole
 from ...terminal.units import counted
 
 if TYPE_CHECKING:
@@ -30,16 +28,13 @@ _SECONDS = 0.008  # of computing per page, roughly
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
-    parser.add_argument(
-        "--rule", action="append", type=_rules, metavar="RULES", help="check by these rules only, and show all findings"
-    )
-    parser.add_argument("--since", type=whole, metavar="ROUND", help="only what has come about after that round")
-    parser.add_argument(
-        "--fail-on", type=_rules, default=[], metavar="RULES", help=f"exit with {FOUND} if one of these has findings"
-    )
-    parser.add_argument(
-        "--slow", type=float, default=SLOW_S, metavar="SECONDS", help=f"from which on an answer is slow ({SLOW_S:g})"
-    )
+    add, about = parser.add_argument, "check by these rules only, and show all findings"
+    add("--rule", action="append", type=_rules, metavar="RULES", help=about)
+    add("--since", type=whole(1), metavar="ROUND", help="only what has come about after that round")
+    about = f"exit with {FOUND} if one of these has findings"
+    add("--fail-on", type=_rules, default=[], metavar="RULES", help=about)
+    about = f"from which on an answer is slow ({SLOW_S:g})"
+    add("--slow", type=above_0, default=SLOW_S, metavar="SECONDS", help=about)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--csv", action="store_true", help="print CSV")
@@ -52,36 +47,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the findings; 3 if a rule of --fail-on has some, or no page was checked, else 0."""
-    from ....transforms.sql.queries import QueryError  # noqa: PLC0415 - both import DuckDB, which other checks do without
     from ...crawling.console import telling, text_output  # noqa: PLC0415 - it imports Beam
-    from ...site_checks.check import check_site  # noqa: PLC0415
+    from ...site_checks.check import check_site  # noqa: PLC0415 - it imports DuckDB, which other checks do without
 
     crawl = CrawlDir(arguments.dir)
     manifests = crawl.require_manifests()
-    _require_since(manifests, arguments.since)
-    if not 0 < arguments.slow < math.inf:
-        raise Usage(f"--slow {arguments.slow:g}: give a number of seconds above 0")
+    last = max(manifest.round for manifest in manifests)
+    if arguments.since is not None and arguments.since > last:
+        raise Usage(f"--since {arguments.since}: the rounds of the crawl are 1 to {last}; name one of them")
     chosen = {name for names in arguments.rule or [list(BY_NAME)] for name in names}
     if unchecked := sorted(set(arguments.fail_on) - chosen) if arguments.rule else []:
         raise Usage(f"--fail-on {','.join(unchecked)}: --rule leaves it out")
     rules = [rule for rule in RULES if rule.name in chosen]
-    try:
-        with contextlib.ExitStack() as stack:
-            with telling("checking pages and links", text_output(sys.stderr)):
-                settings, documents = stored_settings(crawl), files_of(manifests, "documents")
-                map_ = stack.enter_context(worker_map(sum(file.rows for file in documents) * _SECONDS))
-                checked = stack.enter_context(
-                    check_site(crawl, manifests, settings, rules, arguments.since, arguments.slow, map_)
-                )
-            _FORMS["json" if arguments.json else "csv" if arguments.csv else "text"](
-                checked, None if arguments.rule else _SHOWN, sys.stdout
+    with contextlib.ExitStack() as stack:
+        with telling("checking pages and links", text_output(sys.stderr)):
+            settings, documents = stored_settings(crawl), files_of(manifests, "documents")
+            map_ = stack.enter_context(worker_map(sum(file.rows for file in documents) * _SECONDS))
+            checked = stack.enter_context(
+                check_site(crawl, manifests, settings, rules, arguments.since, arguments.slow, map_)
             )
-            failed = any(count.findings for count in checked.counts() if count.rule.name in arguments.fail_on)
-            is_empty = not checked.pages
-    except PluginError as error:
-        raise Usage(str(error)) from error
-    except QueryError as error:
-        raise Failure(str(error)) from error
+        write = write_json if arguments.json else write_csv if arguments.csv else write_text
+        write(checked, None if arguments.rule else _SHOWN, sys.stdout)
+        failed = any(count.findings for count in checked.counts() if count.rule.name in arguments.fail_on)
+        is_empty = not checked.pages
     if is_empty:
         print("beamtrawl: no page was checked: the crawl has none; beamtrawl status says why", file=sys.stderr)
     return FOUND if failed or is_empty else 0
@@ -97,12 +85,6 @@ def _rules(text: str) -> list[str]:
     if not found:
         raise argparse.ArgumentTypeError(f"{text!r}: no rule; rules are {', '.join(BY_NAME)}")
     return found
-
-
-def _require_since(manifests: Collection[Manifest], since: int | None) -> None:
-    last = max(manifest.round for manifest in manifests)
-    if since is not None and not 1 <= since <= last:
-        raise Usage(f"--since {since}: the rounds of the crawl are 1 to {last}; name one of them")
 
 
 def write_json(checked: "Checked", most: int | None, output: TextIO) -> None:
@@ -142,13 +124,6 @@ def write_text(checked: "Checked", most: int | None, output: TextIO) -> None:
     for note in checked.notes:
         print(f"note: {note}", file=output)
     print(f"{counted(checked.pages, 'page')} checked, {counted(total, 'finding')}", file=output)
-
-
-_FORMS: dict[str, Callable[["Checked", int | None, TextIO], None]] = {
-    "json": write_json,
-    "csv": write_csv,
-    "text": write_text,
-}
 
 
 def _all(checked: "Checked") -> Iterator[Finding]:

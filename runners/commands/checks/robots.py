@@ -12,6 +12,7 @@ from ....transforms.rights.signals import problems
 from ....transforms.robots.rules import Rules, Verdict, line_of, parse
 from ....transforms.robots.stored_signals import StoredSignals, lines_of_licence
 from ...terminal.errors import Usage
+from ..arguments import add_repeatable
 from .single_fetch import Requester, fetch_licence, fetch_robots, pace_of, read_source, settings_of
 from .single_fetch import add_arguments as add_options
 
@@ -19,7 +20,7 @@ from .single_fetch import add_arguments as add_options
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="URL|FILE", help="any URL of a site, whose /robots.txt is fetched, or a file")
     parser.add_argument("--agent", metavar="NAME", help="the robot's name (that of the settings, or Beamtrawl)")
-    parser.add_argument("--url", action="append", default=[], help="may this URL or path be fetched? (may be repeated)")
+    add_repeatable(parser, "--url", "URL", "may this URL or path be fetched?")
     add_options(parser)
     parser.set_defaults(check=run)
 

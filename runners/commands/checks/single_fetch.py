@@ -23,7 +23,7 @@ from ....transforms.outcomes import Outcome
 from ....transforms.parsing.registry import kinds_of
 from ....transforms.rights import rsl
 from ....transforms.robots.lookup import Robots, next_hop, robots_row, start_search
-from ....transforms.settings import Fetch, Politeness, Robot, Settings, SettingsError, override, parse
+from ....transforms.settings import Fetch, Politeness, Robot, Settings, override, parse
 from ....transforms.signatures.signer import signer_of
 from ...terminal.errors import Failure, Usage
 from .pace import Pace, seconds_left
@@ -70,8 +70,6 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         return override(parse(text, arguments.settings or "crawl.toml"), changes)
     except (OSError, UnicodeDecodeError) as error:
         raise Usage(f"cannot read the settings in {arguments.settings}: {error}") from error
-    except SettingsError as error:
-        raise Usage(str(error)) from error
 
 
 def pace_of(arguments: argparse.Namespace, politeness: Politeness) -> Pace:

@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ....transforms.blocks.files import BlockFiles
-from ....transforms.directory.crawl_dir import CrawlDir
-from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.request_headers import Identity
 from ....transforms.parsing.registry import kinds_of
 from ....transforms.settings import Settings, render, without_secrets
@@ -17,7 +15,9 @@ from ...exports.archive_index import ArchiveIndex, chosen, index_line
 from ...exports.captures import Capture, captures
 from ...exports.output import whole_file, whole_folder
 from ...terminal.errors import Failure, Usage
+from ...terminal.numbers import whole
 from ...terminal.units import counted
+from .options import FILE, FOLDER, Formats, add_format, opened
 
 if TYPE_CHECKING:
     from ...exports.warc import Counts
@@ -25,21 +25,17 @@ if TYPE_CHECKING:
 _NOTHING = "nothing to export: the crawl has no answers yet; run beamtrawl crawl first"
 
 
-def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    warc = formats.add_parser("warc", help="a web archive: WARC files and their index", allow_abbrev=False)
-    warc.add_argument("dir", metavar="DIR")
-    warc.add_argument("out", metavar="OUT", help="a new or empty folder; with --wacz a file that ends in .wacz")
+def add_arguments(formats: "Formats[argparse.ArgumentParser]") -> None:
+    summary, out = "a web archive: WARC files and their index", f"{FOLDER}; with --wacz a file that ends in .wacz"
+    warc = add_format(formats, "warc", summary, out, export_warc, where="")
     warc.add_argument("--wacz", action="store_true", help="one file, a WACZ, with a list of the pages and their texts")
-    warc.add_argument(
-        "--max-size", type=_megabytes, default=1000, metavar="MB", help="size at which a file ends; default: 1000"
-    )
-    cdxj = formats.add_parser("cdxj", help="one line for each answer, in the order of archives", allow_abbrev=False)
-    cdxj.add_argument("dir", metavar="DIR")
-    cdxj.add_argument("out", metavar="OUT", help="a file, compressed if it ends in .gz; - for standard output")
-    for each in (warc, cdxj):
-        each.add_argument("--noarchive", action="store_true", help="include pages that ask not to be shown from a copy")
-    warc.set_defaults(export=export_warc)
-    cdxj.set_defaults(export=export_cdxj)
+    about = "size at which a file ends; default: 1000"
+    warc.add_argument("--max-size", type=whole(1), default=1000, metavar="MB", help=about)
+    summary = "one line for each answer, in the order of archives"
+    cdxj = add_format(formats, "cdxj", summary, FILE, export_cdxj, where="")
+    for parser in (warc, cdxj):
+        about = "include pages that ask not to be shown from a copy"
+        parser.add_argument("--noarchive", action="store_true", help=about)
 
 
 def export_warc(arguments: argparse.Namespace) -> None:
@@ -52,16 +48,16 @@ def export_warc(arguments: argparse.Namespace) -> None:
     except ImportError as error:
         raise Failure("export warc needs warcio; install it: pip install 'beamtrawl[warc]'") from error
     index = ArchiveIndex()
-    found, settings = _captures(arguments, index)
+    chosen_captures, settings = _captures(arguments, index)
     identity = Identity.of(settings.robot, kinds_of(tuple(settings.documents.kinds)).accept)
     info = WarcInfo(identity, render(without_secrets(settings)))
     size, now = arguments.max_size * 1_000_000, datetime.now(UTC)
     if arguments.wacz:
         with whole_file(arguments.out) as sink, _reporting(index):
-            counts = _not_empty(write_wacz(found, index, sink, info, size, now))
+            counts = _not_empty(write_wacz(chosen_captures, index, sink, info, size, now))
     else:
         with whole_folder(arguments.out) as out, _reporting(index):
-            counts = _not_empty(write_archive(found, index, out, info, size, now))
+            counts = _not_empty(write_archive(chosen_captures, index, out, info, size, now))
     listed = f", {counted(counts.pages, 'page')} listed" if arguments.wacz else ""
     print(
         f"{counted(counts.responses, 'response')}, {counted(counts.revisits, 'revisit')} in"
@@ -78,10 +74,10 @@ def _not_empty(counts: "Counts") -> "Counts":
 def export_cdxj(arguments: argparse.Namespace) -> None:
     """Write one index line for each answer."""
     index = ArchiveIndex()
-    found, _ = _captures(arguments, index)
+    chosen_captures, _ = _captures(arguments, index)
     is_empty = True
     with whole_file(arguments.out) as sink, _reporting(index):
-        for capture in found:
+        for capture in chosen_captures:
             original = index.original(capture)
             index.add(capture, original, index_line(capture, original))
             is_empty = False
@@ -103,14 +99,6 @@ def _reporting(index: ArchiveIndex) -> Iterator[None]:
 
 
 def _captures(arguments: argparse.Namespace, index: ArchiveIndex) -> tuple[Iterator[Capture], Settings]:
-    crawl = CrawlDir(arguments.dir)
-    manifests = crawl.require_manifests()
-    settings = stored_settings(crawl)
-    found = captures(crawl, manifests, Identity.of(settings.robot).token)
-    return chosen(found, index, BlockFiles(crawl).read(), arguments.noarchive), settings
-
-
-def _megabytes(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text}: not a number of megabytes, 1 or more")
-    return int(text)
+    crawl = opened(arguments)
+    all_captures = captures(crawl.crawl, crawl.manifests, crawl.token)
+    return chosen(all_captures, index, BlockFiles(crawl.crawl).read(), arguments.noarchive), crawl.settings

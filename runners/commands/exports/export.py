@@ -15,6 +15,7 @@ from . import llms as export_llms
 from . import markdown as export_markdown
 from . import plugin as export_plugin
 from . import rows as export_rows
+from .options import FILE, add_format
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,10 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export_llms.add_arguments(formats)
     export_rows.add_arguments(formats)
     export_bulk.add_arguments(formats)
-    ciff = formats.add_parser("ciff", help="the index, as other search engines read it", allow_abbrev=False)
-    ciff.add_argument("dir", metavar="DIR")
-    ciff.add_argument("out", metavar="OUT", help="the file to write; compressed if its name ends in .gz")
-    ciff.set_defaults(export=export_ciff)
+    add_format(formats, "ciff", "the index, as other search engines read it", FILE, export_ciff, where="")
     export_plugin.add_arguments(formats)
 
 
@@ -43,6 +41,6 @@ def export_ciff(arguments: argparse.Namespace) -> None:
     """Write the index as a CIFF file."""
     index = Index.open(CrawlDir(arguments.dir))
     with whole_file(arguments.out) as sink:
-        found = write_ciff(index, sink)
-    counts = (found.documents, "document"), (found.postings_lists, "term"), (found.tokens, "occurrence")
+        header = write_ciff(index, sink)
+    counts = (header.documents, "document"), (header.postings_lists, "term"), (header.tokens, "occurrence")
     print(f"{', '.join(counted(*each) for each in counts)}: {arguments.out}")

@@ -5,54 +5,38 @@ import tempfile
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from ....transforms.directory.crawl_dir import CrawlDir, Manifest
-from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http import media_types
-from ....transforms.http.request_headers import Identity
 from ....transforms.parsing.page_rules import page_rules
-from ....transforms.sql.queries import QueryError, query_batches
 from ...exports.bodies import stored_pages
 from ...exports.chunks import CHUNK_REASONS
 from ...exports.llms import Entry, ends, full_page, llms_lines
 from ...exports.markdown import render
 from ...exports.output import Drafts, whole_folder
-from ...exports.selection import Rights, Selected, query
+from ...exports.selection import OVERRIDES, Selected, left_out, query
 from ...terminal.errors import Failure, Usage
 from ...terminal.units import counted
 from ...terminal.visible import visible
-from .markdown import add_include
+from .options import FOLDER, Formats, Opened, add_format, opened, selected
 
 _BATCH = 4096  # rows in memory, without texts
 _MOST_NAMED = 3  # hosts, in a message
 
 
-def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = formats.add_parser("llms", help="llms.txt and llms-full.txt of a site", allow_abbrev=False)
-    parser.add_argument("dir", metavar="DIR")
-    parser.add_argument("out", metavar="OUT", help="a new or empty folder")
+def add_arguments(formats: "Formats[argparse.ArgumentParser]") -> None:
+    summary = "llms.txt and llms-full.txt of a site"
+    parser = add_format(formats, "llms", summary, FOLDER, export_llms, include=(*OVERRIDES, "nosnippet"))
     parser.add_argument("--host", metavar="HOST", help="the site; default: that of the crawl, if it has only one")
-    parser.add_argument("--where", metavar="SQL", default="true", help="condition on the columns of documents")
-    add_include(parser, "nosnippet")
-    parser.set_defaults(export=export_llms)
 
 
 def export_llms(arguments: argparse.Namespace) -> None:
     """Write the list of the pages of a site that models may be given, and their contents as one file."""
-    crawl, where, include = CrawlDir(arguments.dir), arguments.where, arguments.include
+    crawl, include = opened(arguments), arguments.include
     of_host = "true" if arguments.host is None else f"host = '{arguments.host.replace(chr(39), chr(39) * 2)}'"
-    manifests = crawl.require_manifests()
-    rights = Rights.read(crawl, manifests, Identity.of(stored_settings(crawl).robot).token)
-    try:
-        with query_batches(
-            crawl,
-            query(["title", "description", "depth"], f"({where}\n) AND {of_host}", include, CHUNK_REASONS),
-            _BATCH,
-        ) as batches:
-            selected = Selected(batches, rights, include)
-            entries = list(map(Entry.of, selected))
-    except QueryError as error:
-        raise Failure(f"--where {where}: {error}") from error
-    left = f" (left out: {selected.left})" if selected.left else ""
+    columns, where = ["title", "description", "depth"], f"({arguments.where}\n) AND {of_host}"
+    with selected(arguments, query(columns, where, include, CHUNK_REASONS), _BATCH) as batches:
+        pages = Selected(batches, crawl.rights(), include)
+        entries = list(map(Entry.of, pages))
+    left = left_out(pages.left_out)
     if not entries:
         raise Failure(f"nothing to export: no document matches{left}, and llms.txt is about a site with pages")
     hosts = sorted({urlsplit(entry.url).netloc for entry in entries})
@@ -62,18 +46,17 @@ def export_llms(arguments: argparse.Namespace) -> None:
         with out.create("llms.txt") as sink:
             for line in llms_lines(entries, hosts[0]):
                 sink.write(f"{visible(line)}\n".encode("utf-8", "replace"))
-        _write_full(crawl, manifests, entries, out)
+        _write_full(crawl, entries, out)
     print(f"{counted(len(entries), 'page')}{left}: {arguments.out}")
 
 
-def _write_full(crawl: CrawlDir, manifests: Sequence[Manifest], entries: Sequence[Entry], out: Drafts) -> None:
+def _write_full(crawl: Opened, entries: Sequence[Entry], out: Drafts) -> None:
     """Write llms-full.txt in the order of llms.txt. The pages come in another one, so they wait in a temporary file."""
-    settings = stored_settings(crawl)
-    rules = page_rules(settings.extract, settings.main)
+    rules = page_rules(crawl.settings.extract, crawl.settings.main)
     wanted = {entry.url: entry for entry in entries}
     places: dict[str, tuple[int, int]] = {}
     with tempfile.TemporaryFile() as draft, out.create("llms-full.txt") as sink:
-        for stored in stored_pages(crawl, manifests):
+        for stored in stored_pages(crawl.crawl, crawl.manifests):
             if entry := wanted.get(stored.document["url"]):
                 markdown = render(stored, rules, nosnippet=False)
                 if stored.document["media_type"] in media_types.MARKDOWN and not ends(markdown):

@@ -2,12 +2,10 @@
 
 import argparse
 
-from ....transforms.directory.crawl_dir import CrawlDir
-from ....transforms.sql.queries import QueryError, query_batches
 from ...exports.output import STDOUT, whole_file
 from ...exports.rows import BATCH, FORMATS, format_of, write_rows
-from ...terminal.errors import Failure, Usage
 from ...terminal.units import counted
+from .options import Formats, add_format, selected
 
 _TABLES = {
     "urls": "the state of every URL",
@@ -16,30 +14,21 @@ _TABLES = {
 }
 
 
-def add_arguments(formats: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_arguments(formats: "Formats[argparse.ArgumentParser]") -> None:
     for table, summary in _TABLES.items():
-        parser = formats.add_parser(table, help=f"{summary}, as Parquet, CSV or JSON lines", allow_abbrev=False)
-        parser.add_argument("dir", metavar="DIR")
-        parser.add_argument("out", metavar="OUT", help="a file, or - for standard output; its ending says the format")
-        parser.add_argument("--where", metavar="SQL", default="true", help="condition on the columns of the table")
+        about = f"{summary}, as Parquet, CSV or JSON lines"
+        out = "a file, whose ending says the format; - for standard output"
+        parser = add_format(formats, table, about, out, export_rows, where="the table")
         parser.add_argument("--format", choices=FORMATS, help="default for -: jsonl")
-        parser.set_defaults(export=export_rows, table=table)
+        parser.set_defaults(table=table)
 
 
 def export_rows(arguments: argparse.Namespace) -> None:
     """Write the rows of a table for which a condition holds; none is no error."""
     table, out = arguments.table, arguments.out
-    format_ = arguments.format or ("jsonl" if out == STDOUT else format_of(out))
-    if format_ is None:
-        raise Usage(f"{out}: name a file that ends in .jsonl, .csv or .parquet, or give --format")
-    if format_ == "parquet" and out.endswith(".gz"):
-        raise Usage(f"{out}: Parquet is compressed already; drop .gz")
-    try:
-        crawl, query = CrawlDir(arguments.dir), where(table, arguments.where)
-        with query_batches(crawl, query, BATCH) as batches, whole_file(out) as sink:
-            count = write_rows(batches, format_, sink)
-    except QueryError as error:
-        raise Failure(f"--where {arguments.where}: {error}") from error
+    format_ = format_of(out, arguments.format)
+    with selected(arguments, where(table, arguments.where), BATCH) as batches, whole_file(out) as sink:
+        count = write_rows(batches, format_, sink)
     if out != STDOUT:
         print(f"{counted(count, 'row')}: {out}")
 

@@ -8,7 +8,7 @@ from ....search.gateway.limits import HEADERS, OWN_POLICY, is_named
 from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.outcomes import CrawlDirError
 from ...report.live import LivePage
-from ..serve import add_address, listen, own_names
+from .serve import add_address, listen, own_names
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment

@@ -26,13 +26,13 @@ def write(pre: Element, text: str) -> None:
 def _language_of(pre: Element) -> str:
     """The language of a `pre`, by its class or that of the `code` in it, or of the two elements around it; else ""."""
     inside = [child for child in pre if isinstance(child, Element) and child.tag == "code"][:1]
-    around = [each for each, _ in zip(pre.ancestors, range(2), strict=False) if isinstance(each, Element)]
+    around = [ancestor for ancestor, _ in zip(pre.ancestors, range(2), strict=False) if isinstance(ancestor, Element)]
     for element in [*inside, pre, *around]:
         names = (element.attr("class") or "")[:500]
-        found = [element.attr(name) or "" for name in _ATTRIBUTES] + _LANGUAGE.findall(names)
+        candidates = [element.attr(name) or "" for name in _ATTRIBUTES] + _LANGUAGE.findall(names)
         if element not in around:
-            found += [name for name in names.split() if name in _BARE]
-        for name in found:
+            candidates += [name for name in names.split() if name in _BARE]
+        for name in candidates:
             if _NAME.fullmatch(name) and name.lower() not in _NONE:
                 return str(name)
     return ""

@@ -57,31 +57,31 @@ def content(body: bytes, content_type: str | None, url: str, text: str | None, r
     root, stored = tree.root, None if text is None else text.split("\n")
     hidden = main_text.seen(root)
     left = [] if tree.is_main else main_text.leave_out(root, hidden)
-    found = _lines(root, not tree.is_main)
-    removed = _removed(root, found, stored)
-    if left and (not found.lines or removed is None):
+    lines = _lines(root, not tree.is_main)
+    removed = _removed(root, lines, stored)
+    if left and (not lines.lines or removed is None):
         main_text.put_back(left)
         whole = _lines(root, False)
         removed = _removed(root, whole, stored)
-        if found.lines and removed is None:
+        if lines.lines and removed is None:
             main_text.leave_out(root, hidden)
     _prune(removed or [])
     return Content(root, base)
 
 
 def _lines(root: Element, has_banner: bool) -> text_layout.Lines:
-    found = text_layout.read(copy.deepcopy(root), {})
-    return main_text.without_banner(found) if has_banner else found
+    lines = text_layout.read(copy.deepcopy(root), {})
+    return main_text.without_banner(lines) if has_banner else lines
 
 
-def _removed(root: Element, found: text_layout.Lines, stored: Sequence[str] | None) -> list[Node] | None:
+def _removed(root: Element, shown: text_layout.Lines, stored: Sequence[str] | None) -> list[Node] | None:
     """The nodes of lines that are not among the stored ones; None if the tree does not have all of those."""
-    lines, is_kept = [*found.banner, *found.lines], [False] * len(found.banner)
-    if stored is None or stored == found.lines:  # the most common case, without a look at each line
-        is_kept += [True] * len(found.lines)
+    lines, is_kept = [*shown.banner, *shown.lines], [False] * len(shown.banner)
+    if stored is None or stored == shown.lines:  # the most common case, without a look at each line
+        is_kept += [True] * len(shown.lines)
     else:
         wanted, place = [_line(line) for line in stored if line.strip()], 0
-        for line in found.lines:
+        for line in shown.lines:
             is_kept.append(place < len(wanted) and _line(line) == wanted[place])
             place += is_kept[-1]
         is_cut = sum(map(len, stored)) + len(stored) > main_text.MAX_TEXT  # then the last line may be a part of one
@@ -127,7 +127,9 @@ def _line(line: str) -> str:
 def _prune(removed: Iterable[Node]) -> None:
     """Take nodes out of the tree, and blocks that have no text then."""
     for node in removed:
-        block = next((each for each in node.ancestors if isinstance(each, Element) and each.tag in _BLOCKS), None)
+        block = next(
+            (ancestor for ancestor in node.ancestors if isinstance(ancestor, Element) and ancestor.tag in _BLOCKS), None
+        )
         if isinstance(node, Text):
             node.data = " "
         else:
@@ -136,15 +138,15 @@ def _prune(removed: Iterable[Node]) -> None:
             block.extract()
 
 
-def markdown(found: Content, link: Callable[[str], str] = str) -> str:
+def markdown(page: Content, link: Callable[[str], str] = str) -> str:
     """The content as Markdown; `link` is given absolute URLs of links. Changes the tree."""
-    root = found.root
+    root = page.root
     if _UNSEEN.search(root.text):
         for node in root.descendants:  # before anything is escaped: without them other characters may be markup
             if isinstance(node, Text) and _UNSEEN.search(data := node.data):
                 node.data = without_unseen(data)
-    _write_images(root, found.base)
-    _write_links(root, found.base, link)
+    _write_images(root, page.base)
+    _write_links(root, page.base, link)
     for term in root.find_all(["dt", "summary"]):
         if next(term.iter_elements(_BLOCKS), None) is None:
             term.wrap_children(Element("strong"))
@@ -179,10 +181,10 @@ def _write_links(root: Element, base: str, link: Callable[[str], str]) -> None:
 
 def _code_around(link: Element) -> Element | None:
     """The outermost code of a line around a link."""
-    around = [each for each in link.ancestors if isinstance(each, Element)]
-    if any(each.tag == "pre" for each in around):
+    around = [ancestor for ancestor in link.ancestors if isinstance(ancestor, Element)]
+    if any(ancestor.tag == "pre" for ancestor in around):
         return None
-    return next((each for each in reversed(around) if each.tag in _CODE), None)
+    return next((ancestor for ancestor in reversed(around) if ancestor.tag in _CODE), None)
 
 
 def _divide(element: Element) -> None:
@@ -197,7 +199,7 @@ def _divide(element: Element) -> None:
 def _write_images(root: Element, base: str) -> None:
     for element in root.find_all("img"):
         sources = ((element.attr(name) or "").strip() for name in _IMAGES)
-        source = next((each for each in sources if each and not each.startswith("data:")), "")
+        source = next((reference for reference in sources if reference and not reference.startswith("data:")), "")
         is_pixel = element.attr("width") in ("0", "1") and element.attr("height") in ("0", "1")
         target = urls.resolve(source, base) if source and not is_pixel else None
         alt = " ".join(without_unseen(element.attr("alt") or "")[:_LONGEST_ALT].split())

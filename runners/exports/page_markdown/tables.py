@@ -21,7 +21,10 @@ def write(root: Element) -> None:
         rows = [(row, [cell for cell in row if isinstance(cell, Element)]) for row in table.iter_elements("tr")]
         rows = [(row, cells) for row, cells in rows if cells]
         if table in layout or len(rows) < 2 or max(len(cells) for _, cells in rows) < 2:
-            for part in [table, *(each for each in table.iter_elements(_PARTS) if each.closest("table") is table)]:
+            for part in [
+                table,
+                *(element for element in table.iter_elements(_PARTS) if element.closest("table") is table),
+            ]:
                 part.tag = "div"
             continue
         for caption in table.find_all("caption"):

@@ -1,6 +1,8 @@
 """Hosts: the largest, slowest, refusing, trapped and blocked ones, and how fast they answer."""
 
-from ..content import Chart, Column, Part, Section, Table
+from operator import itemgetter
+
+from ..content import Chart, Columns, Part, Section, Table, count_columns
 from ..source import Source
 
 _NAMED = 15  # hosts of a table
@@ -17,7 +19,7 @@ def section(source: Source) -> Section:
     parts.append(_trapped(source) if status.traps else "No template of URLs is throttled or trapped.")
     if blocks := status.blocks:
         caption = f"Blocks: {len(blocks):,}{_first(len(blocks))}; {status.blocked:,} waiting URLs match"
-        columns = [Column("blocked"), Column("since"), Column("reason"), Column("stored content is removed")]
+        columns: Columns = {"blocked": "text", "since": "text", "reason": "text", "stored content is removed": "text"}
         rows = [(b.pattern, b.since, b.reason, "yes" if b.forget else "no") for b in blocks[:_NAMED]]
         parts.append(Table(caption, columns, rows))
     else:
@@ -45,10 +47,8 @@ def _largest(source: Source) -> Table:
         " ORDER BY 3 DESC, urls DESC NULLS LAST, host LIMIT ?",
         _NAMED,
     )
-    columns = [Column("host"), Column("URLs", "count"), Column("pages", "count"), Column("requests", "count")]
-    return Table(
-        "The largest hosts, by pages", [*columns, Column("received", "bytes"), Column("failures", "count")], rows
-    )
+    columns: Columns = {"host": "text", "URLs": "count", "pages": "count", "requests": "count"}
+    return Table("The largest hosts, by pages", columns | {"received": "bytes", "failures": "count"}, rows)
 
 
 def _slowest(source: Source) -> Table:
@@ -57,20 +57,10 @@ def _slowest(source: Source) -> Table:
         " WHERE requests > 0 ORDER BY latency_p95_ms DESC NULLS LAST, crawl_delay DESC NULLS LAST, host LIMIT ?",
         _NAMED,
     )
-    columns = [
-        Column("host"),
-        Column("median", "ms"),
-        Column("95th percentile", "ms"),
-        Column("Crawl-delay", "seconds"),
-        Column("requests", "count"),
-        Column("next request from (UTC)", "time"),
-    ]
-    return Table(
-        "The slowest hosts, by the 95th percentile of durations",
-        columns,
-        rows,
-        "Durations are estimates, at most a factor of 1.42 off.",
-    )
+    columns: Columns = {"host": "text", "median": "ms", "95th percentile": "ms", "Crawl-delay": "seconds"}
+    columns |= {"requests": "count", "next request from (UTC)": "time"}
+    note = "Durations are estimates, at most a factor of 1.42 off."
+    return Table("The slowest hosts, by the 95th percentile of durations", columns, rows, note)
 
 
 def _refusing(source: Source) -> list[Part]:
@@ -89,33 +79,20 @@ def _refusing(source: Source) -> list[Part]:
     )
     if not rows:
         return ["No host has refused or failed a request."]
-    columns = [
-        Column("host"),
-        Column("requests", "count"),
-        Column("failed", "count"),
-        Column("share", "share"),
-        Column("denied by robots.txt", "count"),
-        Column("401, 402, 403, 429", "count"),
-        Column("failures in a row", "count"),
-        Column("held by"),
-        Column("until (UTC)", "time"),
-    ]
+    columns: Columns = {"host": "text", "requests": "count", "failed": "count", "share": "share"}
+    columns |= count_columns("denied by robots.txt", "401, 402, 403, 429", "failures in a row")
+    columns |= {"held by": "text", "until (UTC)": "time"}
     return [Table("Refusing and failing hosts", columns, rows)]
 
 
 def _trapped(source: Source) -> Table:
     traps = sorted(source.status.traps, key=lambda trap: (-trap["held"] - trap["waiting"], trap["host"], trap["name"]))
-    columns = [Column("host"), Column("template"), Column("state"), Column("since round", "count")]
-    columns += [Column(name, "count") for name in ("pages", "with news", "waiting", "held")]
-    rows = [
-        (
-            *(t["host"], t["name"], t["state"], t["since"], t["pages"], t["fresh"], t["waiting"], t["held"]),
-            next(iter(t["samples"] or []), None),
-        )
-        for t in traps[:_NAMED]
-    ]
+    columns: Columns = {"host": "text", "template": "text", "state": "text", "since round": "count"}
+    columns |= count_columns("pages", "with news", "waiting", "held") | {"such as": "text"}
+    shown = itemgetter("host", "name", "state", "since", "pages", "fresh", "waiting", "held")
+    rows = [(*shown(trap), next(iter(trap["samples"] or []), None)) for trap in traps[:_NAMED]]
     caption = f"Throttled and trapped templates of URLs: {len(traps):,}{_first(len(traps))}"
-    return Table(caption, [*columns, Column("such as")], rows, "release makes the held URLs wait for a visit again.")
+    return Table(caption, columns, rows, "release makes the held URLs wait for a visit again.")
 
 
 def _first(count: int) -> str:

@@ -1,7 +1,7 @@
 """How visits ended: outcomes, HTTP status codes, errors, broken links."""
 
 from ...state.outcome_words import MEANINGS
-from ..content import Column, Section, Table, distribution, largest, shares
+from ..content import Columns, Section, Table, distribution, largest, shares
 from ..source import Source
 
 _ERRORS, _BROKEN, _SOURCES = 15, 30, 3
@@ -28,17 +28,17 @@ def section(source: Source) -> Section:
         _ERRORS,
     )
     rows = [(name, MEANINGS.get(name, ""), count, share) for name, count, share in shares(counts)]
-    columns = [Column("outcome"), Column("meaning"), Column("visits", "count"), Column("share", "share")]
+    columns: Columns = {"outcome": "text", "meaning": "text", "visits": "count", "share": "share"}
     parts = [
         Table("Visits by outcome", columns, rows),
         distribution("Answers by HTTP status", "status", "visits", largest(statuses, 20, "other")),
     ]
     if errors:
-        named = [Column("error"), Column("outcome"), Column("visits", "count"), Column("hosts", "count")]
-        parts.append(Table("The most frequent errors", named, errors))
+        columns = {"error": "text", "outcome": "text", "visits": "count", "hosts": "count"}
+        parts.append(Table("The most frequent errors", columns, errors))
     if broken := source.rows(_BROKEN_LINKS, _SOURCES, _BROKEN):
-        named = [Column("URL"), Column("status or reason"), Column("pages", "count"), Column("linked by")]
+        columns = {"URL": "text", "status or reason": "text", "pages": "count", "linked by": "text"}
         sources = [(*row, ", ".join(urls)) for *row, urls in broken]
         note = f"At most {_BROKEN} URLs, those with the most pages first, and at most {_SOURCES} pages of each."
-        parts.append(Table("Broken links", named, sources, note))
+        parts.append(Table("Broken links", columns, sources, note))
     return Section("outcomes", "Outcomes", parts)

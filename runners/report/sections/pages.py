@@ -1,7 +1,7 @@
 """Pages: media types, languages, charsets, directives, quality, duplicates and near duplicates."""
 
 from ....transforms.outcomes import INDEX_SCOPE
-from ..content import Chart, Column, Figure, Figures, Part, Section, Table, distribution, largest
+from ..content import Chart, Columns, Figure, Figures, Part, Section, Table, distribution, largest
 from ..source import Source
 
 _NAMED = 20
@@ -24,7 +24,7 @@ def section(source: Source) -> Section:
         _NAMED,
     )
     if errors:
-        columns = [Column("error"), Column("media type"), Column("pages", "count")]
+        columns: Columns = {"error": "text", "media type": "text", "pages": "count"}
         parts.append(Table("Pages that could not be parsed", columns, errors))
     return Section("pages", "Pages", parts)
 
@@ -41,12 +41,11 @@ def duplicates(source: Source) -> Section:
         Figure("with a canonical link", canonical),
         Figure("duplicates and near duplicates", (exact + near) / total if total else None, "share"),
     ]
-    parts: list[Part] = [Figures(figures)]
-    parts.append(
+    note = (
         "A duplicate is not indexed; a near duplicate only by its identifiers of programs. Pages that another site has"
         " too are indexed on both."
     )
-    return Section("duplicates", "Duplicates", parts)
+    return Section("duplicates", "Duplicates", [Figures(figures), note])
 
 
 def _by(source: Source, column: str, caption: str, name: str) -> Table:
@@ -68,8 +67,7 @@ def _directives(source: Source) -> Table:
     rows = [(text, count, count / total) for text, count in zip(names.values(), counts, strict=True)]
     if kept_out := source.status.unindexed.get(INDEX_SCOPE):
         rows.append(("kept out of the index by the settings ([index])", kept_out, kept_out / total))
-    columns = [Column("pages"), Column("number", "count"), Column("share of all", "share")]
-    return Table("Directives and limits", columns, rows)
+    return Table("Directives and limits", {"pages": "text", "number": "count", "share of all": "share"}, rows)
 
 
 def _spam(source: Source) -> Chart:

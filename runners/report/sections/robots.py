@@ -2,7 +2,7 @@
 
 from ....transforms.rights.licence_files import read_licences
 from ....transforms.rights.tdm_rules import read_tdm_rules
-from ..content import Column, Part, Section, Table, distribution, largest
+from ..content import Columns, Part, Section, Table, distribution, largest
 from ..source import Source
 
 _NAMED = 15
@@ -23,20 +23,20 @@ def section(source: Source) -> Section:
     parts += _table(
         source,
         "URLs that robots.txt denies, by rule",
-        [Column("host"), Column("rule"), Column("visits", "count")],
+        {"host": "text", "rule": "text", "visits": "count"},
         "SELECT host, left(robots_rule, 400), count(*) FROM visits WHERE outcome = 'denied_robots' GROUP BY ALL"
         " ORDER BY 3 DESC, 1, 2 LIMIT ?",
     )
     parts += _table(
         source,
         "The longest Crawl-delays",
-        [Column("origin"), Column("Crawl-delay", "seconds"), Column("fetched (UTC)", "time")],
+        {"origin": "text", "Crawl-delay": "seconds", "fetched (UTC)": "time"},
         "SELECT origin, crawl_delay, fetched_at FROM robots WHERE crawl_delay > 0 ORDER BY 2 DESC, 1 LIMIT ?",
     )
     parts += _table(
         source,
         "robots.txt that cannot be fetched",
-        [Column("origin"), Column("status", "count"), Column("error"), Column("next try (UTC)", "time")],
+        {"origin": "text", "status": "count", "error": "text", "next try (UTC)": "time"},
         "SELECT origin, status, left(error, 400), expires_at FROM robots WHERE verdict = 'unreachable'"
         " ORDER BY fetched_at DESC, 1 LIMIT ?",
     )
@@ -51,14 +51,9 @@ def usage(source: Source) -> Section:
     )
     if not total:
         return Section("usage", "Usage preferences", ["No page has been parsed yet."])
-    parts: list[Part] = [
-        distribution(
-            "Training of AI models, as pages and robots.txt conclude",
-            "preference",
-            "pages",
-            [("allowed", allowed), ("reserved", reserved), ("nothing stated", silent)],
-        )
-    ]
+    training = [("allowed", allowed), ("reserved", reserved), ("nothing stated", silent)]
+    caption = "Training of AI models, as pages and robots.txt conclude"
+    parts: list[Part] = [distribution(caption, "preference", "pages", training)]
     rows = [("text and data mining reserved (TDMRep)", mining), ("noai", noai), ("noimageai", noimageai)]
     hidden, no_input = source.count("pages", "NOT search", "NOT ai_input")
     rows += [("reserved from search", hidden), ("reserved as input of AI models", no_input)]
@@ -69,21 +64,20 @@ def usage(source: Source) -> Section:
         rows += [(f"{name}: {value}", n) for value, n in largest(statements, _NAMED, "other values")]
     stated = [(name, count, count / total) for name, count in rows if count]
     if stated:
-        columns = [Column("statement"), Column("pages", "count"), Column("share of all", "share")]
+        columns: Columns = {"statement": "text", "pages": "count", "share of all": "share"}
         parts.append(Table("Statements", columns, stated))
     if files := read_tdm_rules(source.crawl, source.manifests):
-        columns = [Column("host"), Column("file"), Column("rules", "count"), Column("problem")]
-        rules = [
-            (host, file.url, len(file.reservations.rules), file.reservations.error) for host, file in files.items()
-        ]
+        columns = {"host": "text", "file": "text", "rules": "count", "problem": "text"}
+        stated_by = ((host, file.url, file.reservations) for host, file in files.items())
+        rules = [(host, url, len(found.rules), found.error) for host, url, found in stated_by]
         parts.append(Table("Files of TDMRep, which add to what pages say", columns, sorted(rules)[:_NAMED]))
     if licences := read_licences(source.crawl, source.manifests):
-        columns = [Column("URL"), Column("contents", "count"), Column("problem")]
+        columns = {"URL": "text", "contents": "count", "problem": "text"}
         read = [(url, len(licence.contents), licence.error) for url, licence in sorted(licences.items())]
         parts.append(Table("Licences (RSL), which add to what pages say", columns, read[:_NAMED]))
     return Section("usage", "Usage preferences", parts)
 
 
-def _table(source: Source, caption: str, columns: list[Column], query: str) -> list[Part]:
+def _table(source: Source, caption: str, columns: Columns, query: str) -> list[Part]:
     rows = source.rows(query, _NAMED)
     return [Table(caption, columns, rows)] if rows else []

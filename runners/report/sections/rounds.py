@@ -1,6 +1,7 @@
 """Rounds: visits, rates and durations, from the counters of manifests."""
 
 import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -9,7 +10,7 @@ from ....transforms.directory.manifests import moment
 from ....transforms.outcomes import COUNTED_LATER, Outcome
 from ...estimate.measured import memory_of
 from ..charts import bins
-from ..content import Chart, Column, Part, Section, Table
+from ..content import Chart, Columns, Part, Section, Table, count_columns
 from ..source import Source
 
 _GOOD = (Outcome.FETCHED, Outcome.NOT_MODIFIED)
@@ -27,6 +28,11 @@ CLASSES = {
     "failed": tuple(o for o in Outcome if o not in {*_GOOD, *_MOVED, *_ABSENT, *_NOT_REQUESTED, *COUNTED_LATER}),
 }
 """Outcomes in classes that a chart can tell apart."""
+
+
+OF_STEPS: Columns = {"fetch": "seconds", "update": "seconds"}
+OF_STEPS |= {"pages": "count", "new URLs": "count", "then waiting": "count"}
+"""Columns of the steps of a round: `fetch_s`, and `update`."""
 
 
 @dataclasses.dataclass
@@ -91,6 +97,9 @@ def read_rounds(manifests: Sequence[Manifest]) -> list[Round]:
     return [rounds[number] for number in sorted(rounds)]
 
 
+_SUMS = ("fetch_s", "update_s", "requested", "documents", "new_urls")
+
+
 def merge(rounds: Sequence[Round]) -> Round:
     """Return the sums of consecutive rounds, with what waited after the last."""
     first, last = rounds[0], rounds[-1]
@@ -98,14 +107,10 @@ def merge(rounds: Sequence[Round]) -> Round:
         first=first.first,
         last=last.last,
         started=first.started,
-        fetch_s=sum(r.fetch_s for r in rounds),
-        update_s=sum(r.update_s for r in rounds),
         outcomes={name: sum(r.outcomes.get(name, 0) for r in rounds) for name in CLASSES},
-        requested=sum(r.requested for r in rounds),
-        documents=sum(r.documents for r in rounds),
-        new_urls=sum(r.new_urls for r in rounds),
         waiting=last.waiting,
         is_updated=any(r.is_updated for r in rounds),
+        **{name: sum(getattr(r, name) for r in rounds) for name in _SUMS},
     )
 
 
@@ -122,7 +127,7 @@ def section(source: Source) -> Section:
 
 
 def _memory(memory: Mapping[str, tuple[int, int]]) -> Table:
-    columns = [Column("step"), Column("projected", "bytes"), Column("peak", "bytes"), Column("difference", "change")]
+    columns: Columns = {"step": "text", "projected": "bytes", "peak": "bytes", "difference": "change"}
     rows = [(step, projected, peak, projected / peak - 1) for step, (projected, peak) in memory.items()]
     note = "All processes on the machine, of the step of each kind that took most; the projection is an upper bound."
     return Table("Memory", columns, rows, note)
@@ -149,24 +154,9 @@ def _charts(rounds: Sequence[Round], seeds: int) -> list[Chart]:
 
 def _table(rounds: Sequence[Round], number: int) -> Table:
     """The table of so many rounds, of which several in a row may be one row."""
-    columns = [
-        Column("round"),
-        Column("begun (UTC)", "time"),
-        Column("visits", "count"),
-        *(Column(name, "count") for name in CLASSES),
-        Column("fetch", "seconds"),
-        Column("update", "seconds"),
-        Column("pages", "count"),
-        Column("new URLs", "count"),
-        Column("then waiting", "count"),
-    ]
-    rows = [
-        (
-            *(r.name, r.started, r.visits, *(r.outcomes[name] for name in CLASSES)),
-            *(r.fetch_s, *r.update),
-        )
-        for r in rounds
-    ]
+    columns: Columns = {"round": "text", "begun (UTC)": "time", "visits": "count"}
+    columns |= count_columns(*CLASSES) | OF_STEPS
+    rows = [(r.name, r.started, r.visits, *map(r.outcomes.get, CLASSES), r.fetch_s, *r.update) for r in rounds]
     note = "“No page” are 404, 410, other 4xx, unwanted types and answers beyond the limits; outcomes are below."
     if len(rounds) < number:
         note += f" Consecutive rounds are summed up: there are {number:,}."
@@ -174,8 +164,4 @@ def _table(rounds: Sequence[Round], number: int) -> Table:
 
 
 def _cumulated(counts: Sequence[int], start: int = 0) -> list[float]:
-    sums, total = [], float(start)
-    for count in counts:
-        total += count
-        sums.append(total)
-    return sums
+    return [float(total) for total in itertools.accumulate(counts, initial=start)][1:]

@@ -1,7 +1,9 @@
 """URLs: states, depth, what waits and why, links that rules excluded, alias rules."""
 
+from operator import itemgetter
+
 from ..charts import bins
-from ..content import Chart, Column, Part, Section, Table, distribution, largest, shares
+from ..content import Chart, Columns, Part, Section, Table, count_columns, distribution, largest, shares
 from ..source import Source
 
 _STATES = ("fetched", "due", "redirected", "alias", "trapped", "gone", "denied", "failed")
@@ -21,28 +23,18 @@ def section(source: Source) -> Section:
     )
     if rejected:
         share = {reason: share for reason, _, share in shares([row[:2] for row in rejected])}
-        columns = [Column("rule"), Column("links", "count"), Column("share", "share"), Column("hosts", "count")]
+        columns: Columns = {"rule": "text", "links": "count", "share": "share", "hosts": "count"}
         rows = [(reason, links, share[reason], hosts, sample) for reason, links, hosts, sample in rejected]
         note = "A link is counted each time that it is found."
-        parts.append(Table("Links that a rule excluded", [*columns, Column("such as")], rows, note))
+        parts.append(Table("Links that a rule excluded", columns | {"such as": "text"}, rows, note))
     if aliases := source.status.aliases:
-        columns = [Column("origin"), Column("rule"), Column("templates", "count"), Column("pages agree", "count")]
-        columns += [Column("held back", "count"), Column("fetched to verify", "count"), Column("since round", "count")]
-        columns += [Column("released by the pattern")]
-        parts.append(
-            Table(
-                f"Alias rules in use: {len(aliases):,}" + (f", the first {_RULES}" if len(aliases) > _RULES else ""),
-                columns,
-                [
-                    (
-                        *(r["origin"], r["rule"], len(r["templates"]), r["support"]),
-                        *(r["held"], r["sampled"], r["since"], r["pattern"]),
-                    )
-                    for r in aliases[:_RULES]
-                ],
-                "`beamtrawl release DIR PATTERN` has what a rule holds back fetched, too.",
-            )
-        )
+        columns = {"origin": "text", "rule": "text"}
+        columns |= count_columns("templates", "pages agree", "held back", "fetched to verify", "since round")
+        caption = f"Alias rules in use: {len(aliases):,}" + (f", the first {_RULES}" if len(aliases) > _RULES else "")
+        figures = itemgetter("support", "held", "sampled", "since", "pattern")
+        rows = [(r["origin"], r["rule"], len(r["templates"]), *figures(r)) for r in aliases[:_RULES]]
+        note = "`beamtrawl release DIR PATTERN` has what a rule holds back fetched, too."
+        parts.append(Table(caption, columns | {"released by the pattern": "text"}, rows, note))
     return Section("urls", "URLs", parts)
 
 

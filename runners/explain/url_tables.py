@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,14 +9,13 @@ import pyarrow.compute as pc
 from ...transforms import urls
 from ...transforms.aliases.learned_rules import KnownRules, known_rules
 from ...transforms.blocks.files import read_blocks
-from ...transforms.blocks.rules import Blocks
 from ...transforms.directory.index_scopes import scopes_of
 from ...transforms.frontier.excluded import has_changed
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.indexing.segment_files import read_file
 from ...transforms.outcomes import REQUESTED
-from ...transforms.rights.tdm_rules import TdmRules, read_tdm_rules
-from ...transforms.robots.stored_signals import StoredSignals, read_signals
+from ...transforms.rights.tdm_rules import read_tdm_rules
+from ...transforms.robots.stored_signals import read_signals
 from ...transforms.tables.schemas import TABLES, Row
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.template_rows import State
@@ -31,82 +29,59 @@ MOST = 20
 LONGEST_PATH = 100  # links from a seed
 
 
-class Known(NamedTuple):
-    """What the tables hold on a batch of URLs: rows by the key of the URL in hexadecimal, unless noted."""
+class UrlTables:
+    """What the tables hold on a batch of canonical URLs: rows by the key of the URL in hexadecimal, unless noted.
 
-    robot: str  # product token
-    filter: UrlFilter
-    has_changed: bool  # whether earlier links were judged with other settings, so that it holds for waiting URLs too
-    limit: int  # limits.max_pages if as many were requested, else 0
-    blocks: Blocks
-    aliases: KnownRules
-    states: Mapping[str, Row]
-    origins: Mapping[str, Row]  # url, discovered_from, depth, of pages that lead or link to the URLs, by URL
-    originals: Mapping[str, str]  # the URL of each key of which a URL is a copy
-    seeds: frozenset[str]
-    visits: Mapping[str, Sequence[Row]]  # oldest first
-    links: Mapping[str, Row]  # sources: how many pages; links: MOST of them, as `_with_reasons` returns them
-    redirects: Mapping[str, Sequence[str]]  # the URLs that redirect to a URL, by URL
-    documents: Mapping[str, Row]  # the newest
-    frontier: Mapping[str, Row]
-    indexed: Mapping[str, Row]  # segment, round
-    ranks: Mapping[str, Row]
-    tombstones: Mapping[str, Row]  # the newest
-    hosts: Mapping[str, Row]  # by host
-    host_changes: Mapping[str, Row]  # by host
-    traps: Mapping[str, Sequence[Row]]  # those that are not open, by host
-    robots: Mapping[str, Row]  # the newest, by origin
-    robots_then: Mapping[tuple[str, datetime], Row]  # those that decided on visits, by origin and time
-    tdm_rules: TdmRules  # by host
-    stated: StoredSignals  # of the newest robots.txt and licences
-    index_scope: IndexScope
-    index_scope_before: bool  # whether the index was made by other patterns, too
+    Memory grows with their number and their visits.
+    """
 
-
-def read_known(sources: Sources, asked: Sequence[str]) -> Known:
-    """What the tables hold on canonical URLs. Memory grows with their number and their visits."""
-    hosts = sorted({urls.host(url) for url in asked})
-    of_url = {"url_key": keys(map(urls.url_key, asked)), "host": pa.array(list(map(urls.host, asked)), pa.string())}
-    states = _by_key(sources.rows_of(_newest("urls", "*", "host, url_key"), of_url), "url_key", keep=True)
-    links = _by_key(sources.rows_of(_LINKS, of_url))
-    visits = _grouped(sources.rows_of(_VISITS, of_url), "url_key")
-    documents = _by_key(sources.rows_of(_DOCUMENTS, of_url))
-    redirects = sources.rows_of(_REDIRECTS, {"url": pa.array(asked, pa.string())})
-    by_host = {"host": pa.array(hosts, pa.string())}
-    traps = sources.rows_of(_newest("traps", _TRAP, "host", "host, template, kind"), by_host)
-    origins = {"origin": pa.array(sorted({urls.origin(url) for url in asked}), pa.string())}
-    unknown = [url for url in asked if urls.url_key(url).hex() not in states]
-    url_filter, index_scope = _url_filter(sources, asked), IndexScope.of(sources.settings.index)
-    links |= _with_reasons(sources, links, {_hex(url) for url in unknown if not url_filter.reject_url(url)})
-    return Known(
-        robot=sources.robot,
-        filter=url_filter,
-        has_changed=has_changed(sources.settings, sources.manifests),
-        limit=_limit_reached(sources),
-        blocks=read_blocks(sources.crawl),
-        aliases=known_rules(sources.crawl, sources.manifests) if sources.settings.aliases.learn else KnownRules.of([]),
-        states=states,
-        origins=_origins(sources, states.values(), [links[key] for key in map(_hex, unknown) if key in links]),
-        originals=_originals(sources, states.values(), documents.values()),
-        seeds=frozenset(row["url_key"] for row in sources.rows_of(_SEEDS, of_url)),
-        visits=visits,
-        links=links,
-        redirects={row["redirect_to"]: row["urls"] for row in redirects},
-        documents=documents,
-        frontier=_frontier(sources, of_url["url_key"]),
-        indexed=_indexed(sources, of_url["url_key"]),
-        ranks=_by_key(sources.rows_of(_newest("ranks", _RANK, "url_key"), of_url)),
-        tombstones=_by_key(sources.rows_of(_TOMBSTONES, of_url)),
-        hosts=_by_key(sources.rows_of(_newest("hosts", "* EXCLUDE (latency)", "host"), by_host), "host", keep=True),
-        host_changes=_by_key(sources.rows_of(_newest("host_changes", "*", "host"), by_host), "host", keep=True),
-        traps=_grouped([row for row in traps if row["state"] != State.OPEN], "host"),
-        robots=_by_key(sources.rows_of(_ROBOTS, origins), "origin", keep=True),
-        robots_then=_robots_then(sources, visits.values()),
-        tdm_rules=read_tdm_rules(sources.crawl, sources.manifests),
-        stated=read_signals(sources.crawl, sources.manifests),
-        index_scope=index_scope,
-        index_scope_before=bool(scopes_of(sources.manifests) - {index_scope}),
-    )
+    def __init__(self, sources: Sources, asked: Sequence[str]) -> None:
+        of_url = {"url_key": keys(map(urls.url_key, asked)), "host": pa.array(list(map(urls.host, asked)), pa.string())}
+        by_host = {"host": pa.array(sorted({urls.host(url) for url in asked}), pa.string())}
+        origins = {"origin": pa.array(sorted({urls.origin(url) for url in asked}), pa.string())}
+        read, learns = sources.rows_of, sources.settings.aliases.learn
+        self.robot = sources.robot  # product token
+        self.filter = _url_filter(sources, asked)
+        # whether earlier links were judged with other settings, so that it holds for waiting URLs too
+        self.has_changed = has_changed(sources.settings, sources.manifests)
+        self.limit = _limit_reached(sources)  # limits.max_pages if as many were requested, else 0
+        self.blocks = read_blocks(sources.crawl)
+        self.aliases = known_rules(sources.crawl, sources.manifests) if learns else KnownRules.of([])
+        self.states = _by_key(read(_newest("urls", "*", "host, url_key"), of_url), "url_key", keep=True)
+        self.seeds = frozenset(row["url_key"] for row in read(_SEEDS, of_url))
+        self.visits = _grouped(read(_VISITS, of_url), "url_key")  # oldest first
+        unknown = {_hex(url): url for url in asked if _hex(url) not in self.states}
+        accepted = {key for key, url in unknown.items() if not self.filter.reject_url(url)}
+        # sources: how many pages link to it; links: MOST of them, as `_with_reasons` returns them
+        self.links = _by_key(read(_LINKS, of_url))
+        self.links |= _with_reasons(sources, self.links, accepted)
+        redirects = read(_REDIRECTS, {"url": pa.array(asked, pa.string())})
+        self.redirects = {
+            row["redirect_to"]: row["urls"] for row in redirects
+        }  # the URLs that redirect to a URL, by URL
+        self.documents = _by_key(read(_DOCUMENTS, of_url))  # the newest
+        # url, discovered_from, depth, of pages that lead or link to the URLs, by URL
+        self.origins = _origins(
+            sources, self.states.values(), [self.links[key] for key in unknown if key in self.links]
+        )
+        # the URL of each key of which a URL is a copy
+        self.originals = _originals(sources, self.states.values(), self.documents.values())
+        self.frontier = _frontier(sources, of_url["url_key"])
+        self.indexed = _indexed(sources, of_url["url_key"])  # segment, round
+        self.ranks = _by_key(read(_newest("ranks", _RANK, "url_key"), of_url))
+        self.tombstones = _by_key(read(_TOMBSTONES, of_url))  # the newest
+        hosts, changes = _newest("hosts", "* EXCLUDE (latency)", "host"), _newest("host_changes", "*", "host")
+        self.hosts = _by_key(read(hosts, by_host), "host", keep=True)  # by host, as the next two
+        self.host_changes = _by_key(read(changes, by_host), "host", keep=True)
+        traps = read(_newest("traps", _TRAP, "host", "host, template, kind"), by_host)
+        self.traps = _grouped([row for row in traps if row["state"] != State.OPEN], "host")
+        self.robots = _by_key(read(_ROBOTS, origins), "origin", keep=True)  # the newest, by origin
+        self.robots_then = _robots_then(sources, self.visits.values())  # those that decided, by origin and time
+        self.tdm_rules = read_tdm_rules(sources.crawl, sources.manifests)  # by host
+        self.stated = read_signals(sources.crawl, sources.manifests)  # of the newest robots.txt and licences
+        self.index_scope = IndexScope.of(sources.settings.index)
+        # whether the index was made by other patterns, too
+        self.index_scope_before = bool(scopes_of(sources.manifests) - {self.index_scope})
 
 
 def _newest(table: str, columns: str, by: str, key: str = "") -> str:
@@ -154,10 +129,10 @@ def _by_key(rows: Iterable[Row], column: str = "url_key", keep: bool = False) ->
 
 
 def _grouped(rows: Iterable[Row], column: str) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+    groups: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(row.pop(column), []).append(row)
-    return found
+        groups.setdefault(row.pop(column), []).append(row)
+    return groups
 
 
 def _with_reasons(sources: Sources, links: Mapping[str, Row], accepted: Collection[str]) -> dict[str, Row]:
@@ -191,19 +166,19 @@ def _url_filter(sources: Sources, asked: Iterable[str]) -> UrlFilter:
 
 def _origins(sources: Sources, states: Iterable[Row], links: Iterable[Row]) -> dict[str, Row]:
     """The URLs on the ways from the seeds, link by link, and those that link to URLs without a state."""
-    found: dict[str, Row] = {row["url"]: row for row in states}
-    wanted = {row["discovered_from"] for row in found.values()}
+    origins: dict[str, Row] = {row["url"]: row for row in states}
+    wanted = {row["discovered_from"] for row in origins.values()}
     wanted |= {link["source_url"] for row in links for link in row["links"]}
     query = _newest("urls", "url, discovered_from, depth", "host, url_key")
     for _ in range(LONGEST_PATH):
-        wanted = {url for url in wanted if url and url not in found}
+        wanted = {url for url in wanted if url and url not in origins}
         by_key = {"url_key": keys(map(urls.url_key, wanted)), "host": pa.array(map(urls.host, wanted), pa.string())}
         rows = sources.rows_of(query, by_key)
         if not rows:
             break
-        found |= {row["url"]: row for row in rows}
+        origins |= {row["url"]: row for row in rows}
         wanted = {row["discovered_from"] for row in rows}
-    return found
+    return origins
 
 
 def _originals(sources: Sources, states: Iterable[Row], documents: Iterable[Row]) -> dict[str, str]:
@@ -244,14 +219,14 @@ def _indexed(sources: Sources, wanted: pa.Array) -> dict[str, Row]:
     for round_, file in index.tombstones:
         for key in _found(read_table(root, [file.path], TABLES["tombstones"], ["url_key"]), wanted)["url_key"]:
             masked[key.as_py().hex()] = max(round_, masked.get(key.as_py().hex(), 0))
-    found: dict[str, Row] = {}
+    segments: dict[str, Row] = {}
     for segment in index.segments:
         rows = _found(read_file(root, f"{segment.folder}/docs.parquet", ["url_key", "round"]), wanted)
         for row in rows.to_pylist():
             key = row["url_key"].hex()
-            if key not in found and masked.get(key, 0) <= segment.round:
-                found[key] = {"segment": segment.folder, "round": row["round"]}
-    return found
+            if key not in segments and masked.get(key, 0) <= segment.round:
+                segments[key] = {"segment": segment.folder, "round": row["round"]}
+    return segments
 
 
 def _found(rows: pa.Table, wanted: pa.Array) -> pa.Table:

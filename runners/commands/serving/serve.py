@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ...search.answers.searcher import Index
-from ...search.index.segments import CACHE_BYTES
-from ...transforms.directory.crawl_dir import CrawlDir
-from ...transforms.directory.named_crawls import searched
-from ..terminal.errors import Failure, Usage
-from ..terminal.numbers import at_least_0, whole
+from ....search.answers.searcher import Index
+from ....search.index.segments import CACHE_BYTES
+from ....transforms.directory.crawl_dir import CrawlDir
+from ....transforms.directory.named_crawls import searched
+from ...terminal.errors import Failure, Usage
+from ...terminal.numbers import at_least_0, whole
+from ..arguments import add_repeatable
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 """The names of a gateway that listens on this machine only."""
@@ -24,65 +25,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR", help="the crawl directory, or NAME=DIR")
     parser.add_argument("further", metavar="DIR", nargs="*", help="further crawls that are searched with it")
     add_address(parser, 8000)
-    parser.add_argument("--submissions", action="store_true", help="let people submit URLs to the crawl, at /submit")
-    parser.add_argument(
-        "--rate",
-        type=at_least_0,
-        default=20.0,
-        metavar="N",
-        help="requests a second from one client (20; 0: any number)",
+    add = parser.add_argument
+    add("--submissions", action="store_true", help="let people submit URLs to the crawl, at /submit")
+    about = "requests a second from one client (20; 0: any number)"
+    add("--rate", type=at_least_0, default=20.0, metavar="N", help=about)
+    add("--trust-proxy", metavar="ADDRESS", help="believe the proxy at this address who its clients are")
+    about = (
+        "answer requests for this name, or .NAME with its subdomains, and for localhost only; without it and"
+        " --trust-proxy, a gateway at a loopback address answers requests for localhost and that address only"
     )
-    parser.add_argument(
-        "--trust-proxy", metavar="ADDRESS", help="believe the proxy at this address who its clients are"
-    )
-    parser.add_argument(
-        "--allow-host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="answer requests for this name, or .NAME with its subdomains, and for localhost only (repeatable; without"
-        " it and --trust-proxy, a gateway at a loopback address answers requests for localhost and that address only)",
-    )
-    parser.add_argument(
-        "--allow-origin",
-        action="append",
-        default=[],
-        metavar="URL",
-        help="let pages of this origin, such as https://docs.example.org, embed the search box and use the API"
-        " (repeatable; none)",
-    )
-    parser.add_argument(
-        "--query-log",
-        type=Path,
-        metavar="FILE",
-        help="write what people look for, without their addresses, as JSON lines (off)",
-    )
-    parser.add_argument(
-        "--timeout",
-        type=at_least_0,
-        default=10.0,
-        metavar="SECONDS",
-        help="the time of a query, after which the page has the best of what was compared; 0: no limit (10)",
-    )
-    parser.add_argument(
-        "--cache-mb", type=whole, default=CACHE_BYTES >> 20, metavar="N", help="memory for words of queries (512)"
-    )
-    parser.add_argument(
-        "--prefix", type=_prefix, default="", metavar="PATH", help="the path of the pages at a proxy, such as /search"
-    )
-    parser.add_argument("--title", default="Beamtrawl", help="the name on the pages (Beamtrawl)")
+    add_repeatable(parser, "--allow-host", "NAME", about)
+    about = "let pages of this origin, such as https://docs.example.org, embed the search box and use the API"
+    add_repeatable(parser, "--allow-origin", "URL", about)
+    about = "write what people look for, without their addresses, as JSON lines (off)"
+    add("--query-log", type=Path, metavar="FILE", help=about)
+    about = "the time of a query, after which the page has the best of what was compared; 0: no limit (10)"
+    add("--timeout", type=at_least_0, default=10.0, metavar="SECONDS", help=about)
+    about = "memory for words of queries (512)"
+    add("--cache-mb", type=whole(1), default=CACHE_BYTES >> 20, metavar="N", help=about)
+    about = "the path of the pages at a proxy, such as /search"
+    add("--prefix", type=_prefix, default="", metavar="PATH", help=about)
+    add("--title", default="Beamtrawl", help="the name on the pages (Beamtrawl)")
 
 
 def add_address(parser: argparse.ArgumentParser, port: int) -> None:
     """Add the arguments of a server that listens at this port of this machine unless told otherwise."""
-    parser.add_argument("--port", type=_port, default=port, metavar="N")
+    parser.add_argument("--port", type=whole(0, 65535), default=port, metavar="N")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1)")
-
-
-def _port(text: str) -> int:
-    if text.isascii() and text.isdecimal() and int(text) < 65536:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text}: must be a number from 0 to 65535")
 
 
 def _prefix(text: str) -> str:
@@ -93,16 +62,14 @@ def _prefix(text: str) -> str:
 
 def run(arguments: argparse.Namespace) -> None:
     """Serve a search page at / and JSON, until Ctrl-C."""
-    from ...search.gateway.app import create_app  # only a server pays for importing these
-    from ...search.gateway.embedding import as_origin
-    from ...search.gateway.query_log import file_log
-    from ...search.gateway.rate_limits import Rate
-    from .serving.submissions import open_submissions
+    from ....search.gateway.app import create_app  # only a server pays for importing these
+    from ....search.gateway.embedding import as_origin
+    from ....search.gateway.query_log import file_log
+    from ....search.gateway.rate_limits import Rate
+    from .submissions import open_submissions
 
     if arguments.trust_proxy is not None and not _is_address(arguments.trust_proxy):
         raise Usage(f"--trust-proxy {arguments.trust_proxy}: must be the IP address of the proxy, such as 127.0.0.1")
-    if arguments.cache_mb < 1:
-        raise Usage(f"--cache-mb {arguments.cache_mb}: must be at least 1")
     try:
         origins = [as_origin(text) for text in arguments.allow_origin]
     except ValueError as error:
@@ -140,7 +107,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def listen(app: Any, what: str, host: str, port: int, proxy: str | None = None, prefix: str = "") -> None:
     """Say `what` is at the address, and answer requests until Ctrl-C; Failure if it cannot be listened at."""
-    from ...search.gateway.server import ServerLimits, create_server
+    from ....search.gateway.server import ServerLimits, create_server
 
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # else a line for each request that waits
     try:
