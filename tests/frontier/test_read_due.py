@@ -166,19 +166,6 @@ def test_no_class_of_a_large_host_starves(tmp_path):
             assert urls == [f"/{kind}-{n:04}" for n in range(len(urls))]
 
 
-def test_a_sample_is_drawn_from_all_depths_and_differs_by_round(tmp_path):
-    rows = [row(f"/{n:03}", depth=n // 50, priority=1 / (n + 1)) for n in range(200)]
-    paths = [sorted_file(str(tmp_path), rows[::2], 60), sorted_file(str(tmp_path), rows[1::2], 60)]
-    samples = []
-    for round_ in (4, 4, 5):
-        bounds = Bounds(NOW, 999, 80, priority=Priority(random=True, high_depth=1), quota=Quota(round=round_))
-        samples.append(read(str(tmp_path), paths, bounds))
-    depths = Counter(due.depth for due in samples[0])
-    assert len(set(samples[0])) == 80 and min(depths[depth] for depth in range(4)) >= 8
-    assert set(samples[0]) == set(samples[1]) != set(samples[2])
-    assert {(due.depth, due.priority) for due in samples[0]} <= {(one["depth"], one["priority"]) for one in rows}
-
-
 def test_row_groups_of_a_host_that_has_enough_are_not_read(tmp_path):
     kinds = [{}, {}, {"reason": "recrawl"}, {"reason": "retry"}, {"foreign": True}]  # by depth
     rows = [

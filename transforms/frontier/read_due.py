@@ -3,7 +3,6 @@
 Rows are chosen in columns; only chosen rows become Python objects.
 """
 
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
@@ -130,21 +129,11 @@ def candidates(
             rows = rows.sort_by(list(ORDER))
         kinds = pa.array(classes(rows, bounds.priority, bounds.failing))
         rows = rows.select(["host", "depth", "priority", "number"])
-        if bounds.priority.random:
-            rows, kinds = _at_random(rows, bounds.quota.round), pa.array([UrlClass.NORMAL] * len(kinds), pa.int8())
         yield shares.add(rows.append_column("class_", kinds))
         if not is_ordered and (held := shares.finish()) is not None:
             yield held
     if (held := shares.finish()) is not None:
         yield held
-
-
-def _at_random(rows: pa.Table, round_: int) -> pa.Table:
-    """The rows with one depth, and a priority that is uniform on 0 to 1; it depends on the hosts, numbers and round."""
-    seed = [round_, *(zlib.crc32(rows["host"][place].as_py().encode()) for place in (0, -1)), rows["number"][0].as_py()]
-    depth = pa.array(np.zeros(rows.num_rows), pa.int32())
-    priority = pa.array(np.random.default_rng(seed).random(rows.num_rows))
-    return pa.table({"host": rows["host"], "depth": depth, "priority": priority, "number": rows["number"]})
 
 
 def _take(file: pq.ParquetFile, rows: pa.Table) -> Iterator[pa.Table]:

@@ -18,7 +18,10 @@ from .validate import SettingsError, problem
 RENAMED = {"limits.max_pages_per_host": "limits.max_pages_per_host_per_round"}
 """The keys of earlier versions, which are read as before, each with its key of now."""
 
-GONE = {"alarms", *(f"priority.{name}" for name in ("high", "normal", "revisit", "low", "foreign", "low_depth"))}
+GONE = {
+    "alarms",
+    *(f"priority.{name}" for name in ("high", "normal", "revisit", "low", "foreign", "low_depth", "random")),
+}
 """The tables and keys of earlier versions whose values are fixed now."""
 
 _NEAR = {"limits.max_pages_per_host": "; limits.max_pages_per_host_total bounds the whole crawl (--max-pages-per-host)"}
