@@ -13,6 +13,7 @@ from apache_beam.testing.util import assert_that
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.directory.waiting import Left
 from beamtrawl.transforms.frontier import host_shares, read_due
 from beamtrawl.transforms.frontier.files import GROUP_ROWS, ORDER, frontier_writer, is_sorted, write_frontier
 from beamtrawl.transforms.frontier.priority import Quota
@@ -54,13 +55,13 @@ def unsorted_file(root, rows, schema=FRONTIER):
 def read(root, paths, bounds, left=()):
     """The rows read from files."""
     if bounds.at_most is None:
-        found = [pair for path in paths for pair in read_due._ReadDueFn(root, left, bounds).process(path)]
+        found = [pair for path in paths for pair in read_due._read_due(path, root, Left(root, left), bounds)]
     else:
         first = read_due._FirstOfAllFn(bounds.at_most, bounds.quota)
-        tables = [t for path in paths for t in read_due._RankFn(root, left, bounds, bounds.at_most).process(path)]
+        tables = [t for path in paths for t in read_due._rank(path, root, Left(root, left), bounds, bounds.at_most)]
         merged = first.merge_accumulators([first.create_accumulator(), *tables])
         chosen = read_due._by_path(first.extract_output(merged))
-        found = [pair for each in chosen for pair in read_due._TakeFn(root).process(each)]
+        found = [pair for each in chosen for pair in read_due._take_chosen(each, root)]
     return [Due._make(each) for _, rows in found for each in rows]
 
 
