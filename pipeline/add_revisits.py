@@ -1,7 +1,6 @@
 """Puts pages that are to be visited again into the frontier: a small step between two rounds, when there are any."""
 
 import dataclasses
-import uuid
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
@@ -9,12 +8,12 @@ from functools import partial
 import apache_beam as beam
 
 from ..transforms.batches.semi_join import CollectKeys, ReadMatching
-from ..transforms.batches.writers import ReportFiles
+from ..transforms.batches.writers import ByPartition, ReportFiles
 from ..transforms.directory.crawl_dir import CrawlDir, Step, next_step, paths_of
 from ..transforms.directory.waiting import Waiting
 from ..transforms.frontier.advance_urls import ReadMatchingWaiting
 from ..transforms.frontier.due_pages import TAKEN, DuePages, IsPlanned
-from ..transforms.frontier.recrawl import AgeCriteria, DueCriteria, Everything, WriteRevisits, count_due, read_due_keys
+from ..transforms.frontier.recrawl import AgeCriteria, DueCriteria, Everything, count_due, read_due_keys, write_revisits
 from ..transforms.settings import Recrawl, Sitemaps
 from ..transforms.tables.schemas import URLS
 from .attempt import Attempt, Engine
@@ -51,7 +50,9 @@ def build(pipeline: beam.Pipeline, step: RevisitStep) -> None:
     keys = due_keys | "Keys" >> CollectKeys(step.expected, "url_key", "host")
     states = urls | "States" >> ReadMatching(step.root, URLS, "url_key", count, keys)
     frontier = pipeline | "ReadFrontier" >> ReadMatchingWaiting(step.root, step.waiting, count, keys)
-    files = {"states": states, "frontier": frontier} | "Revisits" >> WriteRevisits(step.root, step.round, step.criteria)
+    files = {"states": states, "frontier": frontier} | "Revisits" >> ByPartition(
+        write_revisits, step.root, step.round, step.criteria
+    )
     files | "Report" >> ReportFiles(step.report)
 
 
@@ -84,8 +85,7 @@ def _add_planned(crawl: CrawlDir, engine: Engine, round_: int) -> None:
     urls, waiting = paths_of(manifests, "urls"), Waiting.of(manifests)
     plan = RevisitStep(crawl.root, round_, IsPlanned(now, pages), expected, urls, waiting, attempt.report)
     engine.run(partial(build, step=plan), work_of("revisits", pages=expected).seconds)
-    spent, suffix = pages.spent(now), f"-{uuid.uuid4().hex[:8]}"
-    attempt.commit(consumed=spent, counters={TAKEN: expected}, suffix=suffix)
+    attempt.commit(consumed=pages.spent(now), counters={TAKEN: expected})
 
 
 def _add_old(crawl: CrawlDir, criteria: AgeCriteria, engine: Engine, round_: int) -> None:
@@ -99,6 +99,6 @@ def _add_old(crawl: CrawlDir, criteria: AgeCriteria, engine: Engine, round_: int
     plan = RevisitStep(crawl.root, round_, criteria, expected, urls, waiting, attempt.report)
     engine.run(partial(build, step=plan), work_of("revisits", pages=expected).seconds)
     if attempt.files():
-        attempt.commit(suffix=f"-{uuid.uuid4().hex[:8]}")
+        attempt.commit()
     else:
         attempt.clear()

@@ -24,6 +24,9 @@ from .work import Work
 
 L = TypeVar("L", FetchLoad, UpdateLoad, RankLoad, CompactLoad)
 
+_ONCE = ("fetch", "update")
+"""Steps that a round has once: their manifests have names that only one process can take."""
+
 _OF_INDEX = {"index", "index_links", INDEX_FILE}
 
 
@@ -198,7 +201,6 @@ class Attempt:
         self,
         consumed: Sequence[str] = (),
         replaced: Sequence[str] = (),
-        suffix: str = "",
         files: Sequence[TableFile] | None = None,
         merged: Sequence[TableFile] = (),
         counters: Mapping[str, int] | None = None,
@@ -242,7 +244,7 @@ class Attempt:
             memory=memory,
             cpu=cpu,
         )
-        self._crawl.commit(manifest, suffix)
+        self._crawl.commit(manifest, "" if self.step.kind in _ONCE else self.name[len(self._prefix) :])
         self.clear()
         return manifest
 

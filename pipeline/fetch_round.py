@@ -1,6 +1,5 @@
 """The fetch step of a round: its plan, and one attempt at it."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -13,7 +12,6 @@ from ..transforms.frontier.priority import SHARES, Quota
 from ..transforms.frontier.read_due import Bounds, spare
 from ..transforms.http.request_headers import Identity
 from ..transforms.memory.bounds import FetchLoad, fetch_bound
-from ..transforms.outcomes import SAMPLED_OF
 from ..transforms.parsing.registry import kinds_of
 from ..transforms.politeness.adopted import write_promises
 from ..transforms.politeness.backoff import HostState, budget
@@ -23,7 +21,6 @@ from ..transforms.settings import Settings, changed_values, settings_digest
 from . import fetch
 from .attempt import Attempt, Engine, Fitted
 from .control import Observer, StopSignal
-from .excluded_urls import count_excluded
 from .outlook import Situation
 from .work import kept_busy, learned, work_of
 
@@ -62,10 +59,9 @@ def plan_fetch(
             situation.blocks,
             situation.excluded,
             situation.seen_since if situation.seen_since < situation.at else None,
-            external=False if settings.priority.random else None,  # they are no part of a sample of pages
         ),
         leftovers=situation.leftovers,
-        with_external=settings.scope.check_external and not settings.priority.random,
+        with_external=settings.scope.check_external,
         other_rounds=situation.other_rounds,
         seen_since=situation.seen_since,
     )
@@ -81,14 +77,11 @@ def _visit_context(
 ) -> VisitContext:
     kinds = kinds_of(tuple(settings.documents.kinds))
     identity, downloaders = Identity.of(settings.robot, kinds.accept), partial(open_downloaders, settings)
-    traps = settings.traps
-    if settings.priority.random:  # budgets of templates would thin the sample; held URLs are not in the frontier
-        traps = dataclasses.replace(traps, detect=False)
     return VisitContext(
         politeness=settings.politeness,
         limits=settings.limits,
         fetch=settings.fetch,
-        traps=traps,
+        traps=settings.traps,
         identity=identity,
         round=attempt.step.round,
         name_ready_at=names,
@@ -135,13 +128,8 @@ def fetch_round(
     fitted.run(partial(fetch.build, step=plan))
     promises = write_promises(crawl.root, step.round, find_promises(crawl, attempts_prefix(step)))
     files = [*situation.leftovers.files, *attempt.pieces(), *promises]
-    population = None
-    # In a round that was cut, hosts that answer fast have more than their share of the sample.
-    if settings.priority.random and not situation.leftovers.files and not stop.is_set():
-        population = {SAMPLED_OF: situation.waiting - count_excluded(crawl, manifests, situation.excluded)}
     manifest = attempt.commit(
         files=files,
-        counters=population,
         settings_digest=settings_digest(settings),
         settings=changed_values(settings),
         memory=fitted.memory,

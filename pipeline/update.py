@@ -17,17 +17,17 @@ from ..transforms.aliases.learn import (
     Freed,
     LearnAliases,
     Learned,
-    WriteAliasCounts,
     joined_keys,
     keepers,
     now_seen,
     seen_before,
     suggest,
     with_forms,
+    write_alias_counts,
 )
 from ..transforms.aliases.learned_rules import KnownRules
 from ..transforms.batches.semi_join import CollectKeys, CollectSet, ReadMatching
-from ..transforms.batches.writers import ReportFiles, WriteRows
+from ..transforms.batches.writers import ByPartition, ReportFiles, write_partition
 from ..transforms.documents.external import AdmitExternal
 from ..transforms.documents.finish_pages import Finished, FinishFn, FinishPages
 from ..transforms.documents.found_links import permitted
@@ -36,7 +36,7 @@ from ..transforms.documents.parse_visits import Parsed, ParseFn, ParseVisits, Ta
 from ..transforms.documents.rejections import WriteRejections
 from ..transforms.duplicates.exact import JudgeContents, Judged
 from ..transforms.duplicates.minhash import BANDS
-from ..transforms.duplicates.near import Decided, DecideFn, FindNearDuplicates, FindPairsFn, ReadEarlierFn
+from ..transforms.duplicates.near import Decided, DecideFn, FindNearDuplicates, read_earlier
 from ..transforms.frontier.advance_urls import (
     Advanced,
     AdvanceFn,
@@ -45,11 +45,11 @@ from ..transforms.frontier.advance_urls import (
     ScanTrapped,
     ScanTrappedFn,
     WriteFrontier,
-    WriteLeft,
     WritePlan,
-    WriteQueues,
+    write_left,
+    write_queues,
 )
-from ..transforms.indexing.write_tombstones import WriteTombstones, had_content, removals_by_key
+from ..transforms.indexing.write_tombstones import had_content, removals_by_key, write_tombstones
 from ..transforms.observers.registry import open_observers
 from ..transforms.politeness.add_host_turns import AddHostTurns
 from ..transforms.sitemaps.follow import FollowSitemaps
@@ -105,9 +105,9 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     files += [
         learned.files,
         advanced.files,
-        parsed.alerts | "WriteAlerts" >> WriteRows(root, "alerts", round_, "kind"),
-        parsed.gone | "WriteGone" >> WriteRows(root, "near", round_),
-        tombstones | "WriteTombstones" >> WriteTombstones(root, round_),
+        parsed.alerts | "WriteAlerts" >> ByPartition(write_partition, root, "alerts", round_, "kind"),
+        parsed.gone | "WriteGone" >> ByPartition(write_partition, root, "near", round_),
+        tombstones | "WriteTombstones" >> ByPartition(write_tombstones, root, round_),
         rejections | "WriteRejections" >> WriteRejections(root, round_),
         *_write_frontier(step, advanced, scanned.queues),
     ]
@@ -147,9 +147,8 @@ def _find_near_duplicates(pipeline: beam.Pipeline, step: UpdateStep, parsed: Par
     """The documents of the round meet similar ones of all rounds."""
     bands = parsed.bands | "CollectBands" >> CollectKeys(step.visit_rows * BANDS, "band", None)
     sites = parsed.sites | "CollectSites" >> CollectSet()
-    read = beam.ParDo(
-        ReadEarlierFn(step.root, step.partitions), beam.pvalue.AsSingleton(bands), beam.pvalue.AsSingleton(sites)
-    )
+    bands_and_sites = beam.pvalue.AsSingleton(bands), beam.pvalue.AsSingleton(sites)
+    read = beam.FlatMap(read_earlier, *bands_and_sites, step.root, step.partitions)
     found = {
         "new": parsed.bands,
         "earlier": pipeline | "NearFiles" >> beam.Create(step.near) | "ReadNear" >> read,
@@ -158,7 +157,7 @@ def _find_near_duplicates(pipeline: beam.Pipeline, step: UpdateStep, parsed: Par
     }
     similarity, progress = step.settings.documents.similarity, step.stage("FindNearDuplicates")
     decide = DecideFn(step.root, step.near, step.round, similarity, step.partitions, progress)
-    return found | "FindNearDuplicates" >> FindNearDuplicates(FindPairsFn(step.round, similarity), decide)
+    return found | "FindNearDuplicates" >> FindNearDuplicates(step.round, similarity, decide)
 
 
 def _judge_templates(step: UpdateStep, parsed: Parsed, judged: Judged, near: Decided) -> Watched:
@@ -267,9 +266,11 @@ def _write_frontier(step: UpdateStep, advanced: Advanced, scanned: beam.PCollect
     queues = (advanced.queues, scanned) | "Queues" >> beam.Flatten()
     files = [
         advanced.written | "WriteFrontier" >> WriteFrontier(root, round_ + 1, step.stage("WriteFrontier")),
-        advanced.left | "WriteLeft" >> WriteLeft(root, round_),
-        queues | "WriteQueues" >> WriteQueues(root, round_),
-        advanced.aliases | "WriteAliasCounts" >> WriteAliasCounts(root, round_, rules_of(step)),
+        advanced.left | "WriteLeft" >> ByPartition(write_left, root, round_),
+        queues | "AllQueues" >> beam.combiners.ToList() | "WriteQueues" >> beam.FlatMap(write_queues, root, round_),
+        advanced.aliases
+        | "AllAliases" >> beam.combiners.ToList()
+        | "WriteAliasCounts" >> beam.FlatMap(write_alias_counts, root, round_, rules_of(step).counts),
     ]
     if step.plan is not None:
         files.append(advanced | "WritePlan" >> WritePlan(root, round_, step.plan))

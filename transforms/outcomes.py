@@ -160,9 +160,6 @@ REMOVES_PAGE = frozenset(
 COUNTED_LATER = frozenset({Outcome.DENIED_META, Outcome.GONE_BY_CONTENT})
 """Outcomes that an update step counts for pages that a fetch step has counted as fetched."""
 
-SAMPLED_OF = "sampled_of"
-"""Counter of a fetch step that visits URLs chosen at random: how many were waiting."""
-
 IMPORTED = "imported"
 """Counter of a fetch step whose visits an archive gave, without a request: how many these are."""
 

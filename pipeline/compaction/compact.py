@@ -104,7 +104,7 @@ def merge(
         attempt.clear()
         return merge(crawl, engine, policy, damage, warn)
     replaced = [s.folder for group in groups for s in group]
-    return attempt.commit(replaced=replaced, suffix=_suffix(), memory=fitted.memory, cpu=fitted.cpu)
+    return attempt.commit(replaced=replaced, memory=fitted.memory, cpu=fitted.cpu)
 
 
 def drop_history(crawl: CrawlDir, rounds: int = 0, before: datetime = _ALWAYS) -> int:
@@ -114,10 +114,6 @@ def drop_history(crawl: CrawlDir, rounds: int = 0, before: datetime = _ALWAYS) -
         now = iso(datetime.now(UTC))
         round_ = next_step(manifests).round - 1
         manifest = Manifest("compact", round_, "", (), {}, (), now, now, index_dropped=tuple(dropped))
-        crawl.commit(manifest, _suffix())
+        crawl.commit(manifest, f"-{uuid.uuid4().hex[:8]}")
         remove(crawl, (path for folder in dropped for path in crawl.paths(folder)))
     return len(dropped)
-
-
-def _suffix() -> str:
-    return f"-{uuid.uuid4().hex[:8]}"

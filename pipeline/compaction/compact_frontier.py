@@ -1,7 +1,6 @@
 """Compaction of the frontier: merges its files after an update step, when there are many."""
 
 import dataclasses
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -101,5 +100,4 @@ def compact_frontier(
         return compact_frontier(crawl, engine, width, damage, warn)
     replaced = sorted(merged.union(path for group in chosen_left for path in group))
     settled = settle(crawl.root, manifests, attempt.files(), replaced)
-    consumed, suffix = [*replaced, *settled.consumed], f"-{uuid.uuid4().hex[:8]}"
-    return attempt.commit(consumed=consumed, suffix=suffix, memory=fitted.memory, cpu=fitted.cpu)
+    return attempt.commit(consumed=[*replaced, *settled.consumed], memory=fitted.memory, cpu=fitted.cpu)

@@ -1,7 +1,6 @@
 """The `compact` step for tables: merges the files that earlier steps wrote, as the index is merged."""
 
 import dataclasses
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -87,7 +86,7 @@ def merge_tables(
     if damage.note(attempt.files()):
         attempt.clear()
         return merge_tables(crawl, engine, choose, damage, warn)
-    return attempt.commit(merged=merged, suffix=f"-{uuid.uuid4().hex[:8]}", memory=fitted.memory, cpu=fitted.cpu)
+    return attempt.commit(merged=merged, memory=fitted.memory, cpu=fitted.cpu)
 
 
 _TABLES = (*LAYOUTS, *LOGS)

@@ -1,7 +1,6 @@
 """The `compact` step that removes the bodies of old visits (`storage.body_rounds`)."""
 
 import dataclasses
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -95,7 +94,7 @@ def drop_bodies(
     new = [file for file in reported if file.path not in before]
     freed = sum(file.bytes for file in old) - sum(file.bytes for file in new)
     counters = {"bodies_removed_bytes": freed}
-    return attempt.commit(files=new, merged=old, counters=counters, suffix=f"-{uuid.uuid4().hex[:8]}")
+    return attempt.commit(files=new, merged=old, counters=counters)
 
 
 def _keys(file: tuple[int, TableFile], root: str, partitions: int) -> Iterator[Any]:

@@ -1,6 +1,5 @@
 """The `compact` step that removes what is stored of the URLs of blocks with `--forget`."""
 
-import uuid
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -86,7 +85,7 @@ def _rewrite(crawl: CrawlDir, manifests: Sequence[Manifest], blocks: Blocks, rou
         return {}
     attempt = Attempt.after_earlier(crawl, Step("compact", round_))
     crawl.require_claim()
-    attempt.commit(files=new, merged=old, suffix=f"-{uuid.uuid4().hex[:8]}")
+    attempt.commit(files=new, merged=old)
     return {table: count for table, count in counts.items() if table != "urls"}
 
 

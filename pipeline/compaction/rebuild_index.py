@@ -1,7 +1,6 @@
 """The step that rebuilds the index from table documents: for one of another version, or a damaged one."""
 
 import dataclasses
-import uuid
 from collections.abc import Sequence
 from functools import partial
 
@@ -64,5 +63,4 @@ def rebuild_index(crawl: CrawlDir, engine: Engine, korean_morphemes: bool, index
     )
     engine.run(partial(build, step=plan), work.seconds)
     folders = [segment.folder for segment in live_index(manifests).segments]
-    suffix = f"-{uuid.uuid4().hex[:8]}"
-    return attempt.commit(replaced=folders, suffix=suffix, settings=index_scope.record())
+    return attempt.commit(replaced=folders, settings=index_scope.record())

@@ -35,7 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--seeds", metavar="FILE", help="start at the URLs in this file, one a line")
     add_list("--sitemap", "URL", "start at the pages in this sitemap")
     add("--rounds", type=whole(), metavar="N", help="rounds to run now; else until nothing is left")
-    add("--sample", type=whole(1), metavar="N", help="one round of N waiting URLs, chosen at random, for an estimate")
     add("--max-pages", type=whole(), metavar="N", help="visits in the whole crawl")
     add("--max-pages-per-host", type=whole(), metavar="N", help="visits to a host in the whole crawl")
     add("--max-pages-per-host-per-round", type=whole(), metavar="N", help="visits to a host in a round")
@@ -69,11 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
     for hint in renamed(directory.read_text(SETTINGS_FILE)) if directory.exists(SETTINGS_FILE) else ():
         print(f"beamtrawl: {hint}", file=sys.stderr)
     settings = _settings(directory, arguments)
-    most_rounds = 1 if arguments.sample else arguments.rounds
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
     log = open_log(arguments.log) if arguments.log else None
     outputs = open_outputs(sys.stderr, sys.stdout if arguments.json else None, log)
-    console = Console(outputs, most_rounds, partial(submission, chosen))
+    console = Console(outputs, arguments.rounds, partial(submission, chosen))
     words = session.COMMAND_LINE
     seeds = session.choose_seeds(arguments.seed, arguments.sitemap, arguments.seeds, words, console.warn)
     session.refuse_seedless(directory, seeds, words)
@@ -89,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.warn(line)
     fork_early(chosen, directory.root)
     stop = StopSignal()
-    rounds = partial(session.run, directory, settings, seeds, chosen, console, stop, most_rounds, arguments.again)
+    rounds = partial(session.run, directory, settings, seeds, chosen, console, stop, arguments.rounds, arguments.again)
     with log or contextlib.nullcontext(), closing(console):
         end = run_interruptibly(rounds, stop, console)
         trouble = seed_trouble(directory)
@@ -110,14 +108,6 @@ def _settings(directory: CrawlDir, arguments: argparse.Namespace) -> Settings:
     """The settings of a crawl with those that the command line sets; a flag of its own precedes --set."""
     stored = stored_settings(directory)
     flags = {key: getattr(arguments, flag) for flag, key in session.SETTINGS.items()}
-    if (sample := arguments.sample) is not None:
-        for flag in ("rounds", "max_pages"):
-            if getattr(arguments, flag) is not None:
-                name = f"--{flag.replace('_', '-')}"
-                raise Usage(f"{name} and --sample exclude each other: a sample is one round of {sample} URLs")
-        if not directory.manifests():
-            raise Usage(f"--sample {sample}: {directory.root} has nothing to sample; crawl first (--max-pages 300)")
-        flags |= {"limits.max_pages": 0, "limits.max_pages_per_round": sample, "priority.random": True}
     given = dict(map(assignment, arguments.set))
     return override(stored, given | {key: value for key, value in flags.items() if value not in (None, [])})
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.settings import Settings
-from ..estimate.begun import FIGURES, Begun, estimate_begun, known_of, sample_of
+from ..estimate.begun import Begun, estimate_begun, known_of
 from ..estimate.measured import compare, hosts_of, measure, plan_of
 from ..estimate.plan import DEFAULTS, Estimate, Plan, Prices, Rates, estimate, with_page_bytes
 from ..terminal.errors import Usage
@@ -19,17 +19,16 @@ from ..terminal.units import size, span
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--hosts", type=whole(1), metavar="N", help="hosts to be crawled")
-    add("--pages", type=whole(1), metavar="N", help="visits to each host, or their mean; with a sample, at most")
+    add("--pages", type=whole(1), metavar="N", help="visits to each host, or their mean; with --like alone, at most")
     add("--largest-host", type=whole(1), metavar="N", help="visits to the largest host; else hosts are equal")
-    about = "delay between requests to a host (1; with a sample, its own)"
-    add("--delay", type=at_least_0, metavar="SECONDS", help=about)
+    add("--delay", type=at_least_0, metavar="SECONDS", help="between requests to a host (1, or that of --like)")
     add("--workers", type=whole(1), default=1, metavar="N", help="parallel workers, each with a core (1)")
     add("--connections", type=whole(1), default=256, metavar="N", help="answers that a worker awaits at once (256)")
     add("--bandwidth", type=above_0, metavar="MBIT", help="of all workers, in Mbit a second; else no bound")
     add("--response", type=at_least_0, metavar="SECONDS", help="mean duration of an answer")
     add("--page-bytes", type=above_0, metavar="N", help="mean size of a body; sizes on disk grow with it")
     add("--rounds", type=whole(1), metavar="N", help="rounds of the crawl")
-    add("--like", metavar="DIR", help="take rates and sizes from a crawl; with a sample (crawl --sample), pages too")
+    add("--like", metavar="DIR", help="take rates and sizes from a crawl; without --hosts, its URLs too")
     add("--against", metavar="DIR", help="estimate what this crawl has done, and show what it was")
     add("--price-gb-in", type=at_least_0, default=0.0, metavar="PRICE", help="of a GB received")
     add("--price-gb-month", type=at_least_0, default=0.0, metavar="PRICE", help="of a GB stored for a month")
@@ -52,29 +51,21 @@ def run(arguments: argparse.Namespace) -> None:
     estimated = begun.estimate if begun else estimate(_plan(arguments), rates, prices)
     actual = compare(estimated, CrawlDir(arguments.against)) if arguments.against else {}
     if arguments.json:
-        more: dict[str, object] = {"basis": begun.basis} if begun else {}
-        more |= {"intervals": begun.intervals} if begun and begun.intervals else {}
-        print(json.dumps(dataclasses.asdict(estimated) | more | ({"actual": actual} if actual else {}), indent=1))
+        more = ({"basis": begun.basis} if begun else {}) | ({"actual": actual} if actual else {})
+        print(json.dumps(dataclasses.asdict(estimated) | more, indent=1))
     else:
         lines = _lines(estimated, rates, begun is not None and begun.basis == "floor")
-        print("\n".join([*lines, *(_begun_lines(begun) if begun else ()), *_compared(actual)]))
+        print("\n".join([*lines, *([begun.note] if begun else ()), *_compared(actual)]))
 
 
 def _begun(arguments: argparse.Namespace, rates: Rates, prices: Prices) -> Begun | None:
     """Return the estimate of the whole of the crawl --like; None if there is another plan."""
-    if not arguments.like or arguments.hosts is not None:
+    if not arguments.like or arguments.hosts is not None or arguments.against:
         return None
     crawl = CrawlDir(arguments.like)
-    sample = sample_of(crawl)
-    if arguments.against and not sample:
-        return None
     _check(arguments)
     at_most = arguments.pages and arguments.pages * hosts_of(crawl)
-    plan = _plan_like(arguments)
-    known = known_of(crawl)
-    if arguments.against:  # what the sample said is compared, also if the crawl has ended since
-        known = known._replace(is_updated=False)
-    return estimate_begun(arguments.like, known, sample, plan, rates, prices, at_most)
+    return estimate_begun(arguments.like, known_of(crawl), _plan_like(arguments), rates, prices, at_most)
 
 
 def _settings(crawl: CrawlDir) -> Settings:
@@ -118,7 +109,7 @@ def _delay(arguments: argparse.Namespace) -> float:
 
 
 def _plan_like(arguments: argparse.Namespace) -> Plan:
-    """Return the plan of going on with a sampled crawl; its pages are not known yet."""
+    """Return the plan of going on with a crawl; its pages are not known yet."""
     crawl = CrawlDir(arguments.like)
     settings = _settings(crawl)
     plan = plan_of(crawl, settings.politeness, settings.fetch, arguments.workers)
@@ -156,24 +147,6 @@ def _tables(disk: Mapping[str, float]) -> str:
     rest = sum(disk.values()) - sum(large.values())
     parts = [f"{name} {size(count)}" for name, count in sorted(large.items(), key=lambda item: -item[1])]
     return ", ".join([*parts, *([f"others {size(rest)}"] if rest else [])])
-
-
-def _begun_lines(begun: Begun) -> list[str]:
-    lines = [begun.note] if begun.note else []
-    if not begun.intervals:
-        return lines
-    (fewest, most), (least, largest), (small, large), (short, long) = (begun.intervals[name] for name in FIGURES)
-    pages = f" pages {fewest:,.0f} to {most:,.0f}," if begun.basis == "sample" else ""
-    lines.append(
-        f"95 % interval of the sample:{pages} bytes in {size(least)} to {size(largest)},"
-        f" on disk {size(small)} to {size(large)}, time {span(short)} to {span(long)}"
-    )
-    if fewest == most and begun.basis == "sample":
-        lines.append(
-            "the interval of pages has no width: no sampled page led to a new URL that no other one leads to;"
-            " the site may have more"
-        )
-    return lines
 
 
 def _compared(actual: Mapping[str, tuple[float, float]]) -> list[str]:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest, files_of
-from ...transforms.outcomes import REQUESTED, SAMPLED_OF
+from ...transforms.outcomes import REQUESTED
 from ...transforms.politeness.request_pool import WAITING_SHARE
 from ...transforms.settings import Fetch, Politeness
 from ...transforms.tables.schemas import TABLES
@@ -30,8 +30,7 @@ def measure(crawl: CrawlDir, politeness: Politeness, defaults: Rates, workers: i
     if not found.visits:
         raise CrawlDirError(f"{crawl.root} has fetched nothing yet, so there is nothing to measure")
     hosts, response = _hosts(crawl, manifests), found.response
-    sampled = max((m.round for m in manifests if SAMPLED_OF in m.counters), default=None)
-    head, head_bytes = _head(found, sampled)
+    head, head_bytes = _head(found)
     body_bytes = max(1.0, (found.bytes - head_bytes) / (found.visits - head))
     weights = {round_: size / body_bytes for round_, (_, size) in found.by_round.items()}
     turn = response + max(politeness.delay, politeness.response_factor * response)
@@ -53,10 +52,7 @@ def measure(crawl: CrawlDir, politeness: Politeness, defaults: Rates, workers: i
         rounds=len(fetches),
         head_visits=head / hosts,
         head_bytes=head_bytes / head if head else 0.0,
-        disk={
-            table: _size(manifests, table, total, weights, sampled)
-            for table, total in bytes_by_table(manifests).items()
-        },
+        disk={table: _size(manifests, table, total, weights) for table, total in bytes_by_table(manifests).items()},
     )
 
 
@@ -135,17 +131,12 @@ def _visits(crawl: CrawlDir, manifests: Sequence[Manifest]) -> _Visits:
     )
 
 
-def _head(found: _Visits, sampled: int | None) -> tuple[int, int]:
-    """Return (visits, bytes) that further visits will not be like: those of all rounds but the `sampled` one.
-
-    Without one, those of small depths.
+def _head(found: _Visits) -> tuple[int, int]:
+    """Return (visits, bytes) that further visits will not be like: those of small depths.
 
     A breadth-first crawl has all pages of small depths early; they are few, and indexes among them are large. What more
     visits bring is like the greatest depths that have at least `_TAIL` visits together, or like all if there are fewer.
     """
-    if sampled in found.by_round:
-        tail, tail_bytes = found.by_round[sampled]
-        return found.visits - tail, found.bytes - tail_bytes
     tail = tail_bytes = 0
     for depth in sorted(found.by_depth, reverse=True):
         if tail >= _TAIL:
@@ -193,12 +184,10 @@ def _line(steps: Sequence[tuple[float, float]]) -> _Line:
     return _Line(start, slope, max(0.0, first[1] - start - slope * first[0]))
 
 
-def _size(
-    manifests: Sequence[Manifest], table: str, total: int, weights: Mapping[int, float], sampled: int | None
-) -> Size:
+def _size(manifests: Sequence[Manifest], table: str, total: int, weights: Mapping[int, float]) -> Size:
     """Return the size of a table: its smallest round has the bytes of each round, and the rest is by bytes received.
 
-    If pages were sampled, further pages take what these took. Ranks are written anew, so that only the last ones count.
+    Ranks are written anew, so that only the last ones count.
     """
     sizes, last = dict.fromkeys(weights, 0), 0
     for m in manifests:
@@ -210,7 +199,4 @@ def _size(
     if table in _RANKS:
         return Size(0.0, 0.0, last)
     least = min(sizes.values(), default=0)
-    if sampled in sizes:
-        visit = (sizes[sampled] - least) / max(1.0, weights[sampled])
-        return Size(least, visit, total - least * len(sizes) - visit * sum(weights.values()))
     return Size(least, max(0.0, (total - least * len(sizes)) / max(1.0, sum(weights.values()))))

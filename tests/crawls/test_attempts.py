@@ -40,7 +40,7 @@ def test_counters_are_of_rows_and_what_is_merged_adds_none(tmp_path: Path) -> No
     manifest = Attempt.after_earlier(crawl, STEP).commit(files=[urls, index], counters={"due": 1, "waiting": 4})
     assert manifest.counters == {"due": 3, "waiting": 4, "urls_rows": 5}
     assert (manifest.files, manifest.index_files) == ((urls,), (index,))
-    merged = Attempt.after_earlier(crawl, STEP).commit(files=[urls], merged=[urls, urls], suffix="-merged")
+    merged = Attempt.after_earlier(crawl, Step("compact", 3)).commit(files=[urls], merged=[urls, urls])
     assert (merged.counters, merged.replaced) == ({"merged_files": 2}, ("urls/a", "urls/a"))
 
 

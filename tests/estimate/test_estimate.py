@@ -2,24 +2,20 @@
 
 import dataclasses
 import json
-import random
 import re
 import shlex
 from pathlib import Path
 
 import pytest
 
-from beamtrawl.pipeline.control import StopSignal
-from beamtrawl.runners.estimate.begun import sample_of
+from beamtrawl.runners.estimate.begun import Known, estimate_begun
 from beamtrawl.runners.estimate.measured import measure
 from beamtrawl.runners.estimate.plan import Plan, Prices, Rates, Size, estimate, with_page_bytes
-from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.settings import Politeness
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
 from tests.support.committed import commit_rows
-from tests.support.crawls import crawl, rows
 from tests.support.tables import each_row
-from tests.support.web import Answer, Web, html
+from tests.support.web import Web, html
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -125,9 +121,7 @@ def test_like_a_crawl_and_against_it(tmp_path: Path) -> None:
         assert beamtrawl("crawl", crawl, "--seed", web.url("a.test"), *LOOPBACK).code == 0
     finished = beamtrawl("estimate", "--like", crawl).out
     assert "pages: 12;" in finished
-    assert (
-        f"the crawl is finished: no URL of {crawl} waits for its first visit, so that no sample is needed" in finished
-    )
+    assert f"the crawl is finished: no URL of {crawl} waits for its first visit" in finished
     plans = [["--hosts", 1, "--pages", 50, *more] for more in ([], ["--delay", 0], ["--delay", 1])]
     its_own, fast, slow = (beamtrawl("estimate", "--like", crawl, *plan).out for plan in plans)
     assert its_own == fast != slow  # the delay of the crawl is 0
@@ -143,73 +137,36 @@ def test_like_a_crawl_and_against_it(tmp_path: Path) -> None:
     assert "pages: estimated 12, was 12 (+0.0%)" in beamtrawl("estimate", "--like", crawl, "--against", crawl).out
 
 
-@pytest.mark.slow("whole crawls")
-def test_a_whole_crawl_from_a_sample(tmp_path: Path) -> None:
-    """A site of 211 pages: 40 visited breadth first, 100 of the 127 waiting ones at random."""
-    crawl, rng = tmp_path / "crawl", random.Random(1)
-    words = ["".join(rng.choices("abcdefghijklmnop", k=7)) for _ in range(600)]
-    names = [f"/{word}" for word in words[:210]]
-    pages = {name: html(name, " ".join(rng.choices(words, k=60)), rng.choices(names, k=5)) for name in names}
-    with Web({"a.test": {"/": html("Home", links=names[::2]), **pages}}) as web:
-        start = ["crawl", crawl, "--seed", web.url("a.test"), *LOOPBACK]
-        assert failure("crawl", crawl, "--sample", 100)[0] == 2
-        both = failure("crawl", crawl, "--sample", 100, "--max-pages", 40)
-        assert both == (2, "--max-pages and --sample exclude each other: a sample is one round of 100 URLs")
-        assert beamtrawl(*start, "--max-pages", 40).code == 0
-        settings = (crawl / "crawl.toml").read_text()
-        assert beamtrawl("crawl", crawl, "--sample", 100, *LOOPBACK).code == 0
-        assert len(web.requests) == 1 + 40 + 100
-        assert (crawl / "crawl.toml").read_text() == settings
-        found = json.loads(beamtrawl("estimate", "--like", crawl, "--json").out)
-        few = json.loads(beamtrawl("estimate", "--like", crawl, "--pages", 150, "--json").out)
-        compared = json.loads(beamtrawl("estimate", "--like", crawl, "--against", crawl, "--json").out)["actual"]
-    assert compared["pages"] == [found["pages"], 140]
-    assert found["pages"] == pytest.approx(211, rel=0.15)
-    low, high = found["intervals"]["pages"]
-    assert low <= found["pages"] <= high
-    assert few["pages"] == 150
-    printed = beamtrawl("estimate", "--like", crawl).out
-    assert "95 % interval of the sample: pages " in printed
-    assert "no width" not in printed
-    assert re.search(
-        r"^bytes on disk: [0-9.]+ kB \((?:[a-z_]+ [0-9.]+ kB, )+others [0-9.]+ kB\)$", printed, re.MULTILINE
-    )
+# name: (what is known, --pages times hosts, basis, pages, a part of the note)
+BEGUN = {
+    "finished": (Known(100, 0, True), None, "finished", 100, "no URL of x waits"),
+    "what was visited last is not parsed yet": (Known(100, 0, False), None, "floor", 100, "knows 100 URLs"),
+    "URLs wait": (Known(100, 50, True), None, "floor", 150, "of which 100 are visited"),
+    "a limit above what is known": (Known(100, 50, True), 400, "limit", 400, "knows 150 URLs so far"),
+    "a limit below what is known": (Known(100, 50, True), 120, "limit", 120, "knows 150 URLs so far"),
+}
+
+
+@each_row(BEGUN)
+def test_a_crawl_that_was_begun(known: Known, at_most: int | None, basis: str, pages: int, note: str) -> None:
+    found = estimate_begun("x", known, Plan(1, 100, 1.0), RATES, at_most=at_most)
+    assert (found.basis, found.estimate.pages) == (basis, pages)
+    assert note in found.note
 
 
 @pytest.mark.slow("whole crawls")
-def test_an_interrupted_sample_is_none(tmp_path: Path) -> None:
-    stop, names = StopSignal(), [f"/{number}" for number in range(6)]
-
-    def stopping(headers: object) -> Answer:
-        stop.stop()
-        return html("The last one for now", "The operator has pressed Ctrl-C.")
-
-    with Web({"a.test": {"/": html("Home", links=names), **dict.fromkeys(names, stopping)}}) as web:
-        crawl(tmp_path, [web.url("a.test")], rounds=1)
-        crawl(tmp_path, rounds=1, stop=stop, priority__random=True, politeness__delay=0.6)
-        assert sorted({visit["outcome"] for visit in rows(tmp_path, "visits")}) == ["deferred", "fetched"]
-        crawl(tmp_path)
-    assert len(rows(tmp_path, "documents")) == 7
-    assert sample_of(CrawlDir(str(tmp_path))) is None
-
-
-@pytest.mark.slow("whole crawls")
-def test_an_interval_without_width_is_explained(tmp_path: Path) -> None:
+def test_it_is_estimated_by_the_urls_that_it_knows(tmp_path: Path) -> None:
     crawl, names = tmp_path / "crawl", [f"/{number}" for number in range(60)]
     pages = {name: html(name, f"Text {name} of its own.") for name in names}
     with Web({"a.test": {"/": html("Home", links=names), **pages}}) as web:
         assert beamtrawl("crawl", crawl, "--seed", web.url("a.test"), "--max-pages", 10, *LOOPBACK).code == 0
-        unfinished = beamtrawl("estimate", "--like", crawl).out
-        assert beamtrawl("crawl", crawl, "--sample", 20, *LOOPBACK).code == 0
-    assert "pages: at least 61; requests with robots.txt: at least 62\n" in unfinished
-    assert (
-        f"{crawl} knows 61 URLs, of which 10 are visited; their pages may lead to more; for the whole: " in unfinished
-    )
-    assert "no width: no sampled page led to a new URL" in beamtrawl("estimate", "--like", crawl).out
+    floor = beamtrawl("estimate", "--like", crawl).out
+    assert "pages: at least 61; requests with robots.txt: at least 62\n" in floor
+    assert f"{crawl} knows 61 URLs, of which 10 are visited; their pages may lead to more: give --pages" in floor
+    assert re.search(r"^bytes on disk: [0-9.]+ kB \((?:[a-z_]+ [0-9.]+ kB, )+others [0-9.]+ kB\)$", floor, re.MULTILINE)
     limited = beamtrawl("estimate", "--like", crawl, "--pages", 15).out
+    assert "pages: 15;" in limited
     assert f"the number of pages is the most that --pages allows; {crawl} knows 61 URLs so far\n" in limited
-    assert "95 % interval of the sample: bytes in " in limited
-    assert "no width" not in limited
 
 
 def test_the_worked_example_is_what_the_command_prints() -> None:

@@ -9,18 +9,18 @@ import pytest
 from beamtrawl.runners.engines.in_memory import InMemoryRunner
 from beamtrawl.transforms.aliases.learned_rules import KnownRules
 from beamtrawl.transforms.batches.batch_schemas import CANDIDATES, FACTS
-from beamtrawl.transforms.batches.writers import ReportFiles
-from beamtrawl.transforms.directory.waiting import MATCHED, Waiting
+from beamtrawl.transforms.batches.writers import ByPartition, ReportFiles
+from beamtrawl.transforms.directory.waiting import MATCHED, Left, Waiting
 from beamtrawl.transforms.duplicates.clusters import VERDICTS
 from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.frontier.advance_urls import (
     AdvanceFn,
     ScanTrappedFn,
     WriteFrontier,
-    WriteLeft,
-    WriteQueues,
-    _ReadMatchingFn,
+    _read_matching,
     changes,
+    write_left,
+    write_queues,
 )
 from beamtrawl.transforms.frontier.files import write_frontier
 from beamtrawl.transforms.settings import Limits, Traps
@@ -55,11 +55,14 @@ def advanced(root, sides, shards=1, trapped=(), queues=()):
     fn = AdvanceFn(root, 5, Limits(), Traps(), shards, KnownRules.of([]))
     found = outputs(fn.process((0, empty | tables), [], list(trapped)))
     batches = found.get("written", []), found["left"], [*queues, *found.get("queues", ())]
-    writers = WriteFrontier(root, 6), WriteLeft(root, 5), WriteQueues(root, 5)
     report = f"{root}/report"
     with beam.Pipeline(runner=InMemoryRunner()) as pipeline:
-        inputs = [pipeline | f"Create{number}" >> beam.Create(each) for number, each in enumerate(batches)]
-        files = [rows | type(write).__name__ >> write for rows, write in zip(inputs, writers, strict=True)]
+        written, left, counts = (pipeline | f"Create{n}" >> beam.Create(each) for n, each in enumerate(batches))
+        files = [
+            written | WriteFrontier(root, 6),
+            left | ByPartition(write_left, root, 5),
+            counts | beam.combiners.ToList() | beam.FlatMap(write_queues, root, 5),
+        ]
         files | beam.Flatten() | ReportFiles(report)
     return [*found["files"], *parse_report(filesystem.read_bytes(report).decode())]
 
@@ -113,9 +116,10 @@ def test_what_is_held_leaves_and_what_waits_is_counted(tmp_path):
     scanned = outputs(ScanTrappedFn(root, waiting.left, 2, Traps()).process(file.path, list(TRAPPED)))
     bloom = Bloom(100)
     bloom.add(pa.array([url_key(url) for url in (*TRAP, KEPT[0])], KEY))
-    read = _ReadMatchingFn(root, waiting.left, 1)
     keys = Wanted("host", ["a.test"], "url_key", bloom)
-    (matched,) = [data for path in waiting.frontier for _, data in read.process(path, keys)]
+    left = Left(root, waiting.left)
+    read = [_read_matching(path, keys, root=root, left=left, partitions=1) for path in waiting.frontier]
+    (matched,) = [data for batches in read for _, data in batches]
     sides = {"found": (CANDIDATES, [new]), "facts": (FACTS, facts), "earlier": (URLS, earlier)}
     sides["frontier"] = (MATCHED, from_ipc([matched], MATCHED).to_pylist())
     files = advanced(root, sides, 1, TRAPPED, scanned["queues"])

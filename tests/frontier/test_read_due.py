@@ -13,6 +13,7 @@ from apache_beam.testing.util import assert_that
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.directory.waiting import Left
 from beamtrawl.transforms.frontier import host_shares, read_due
 from beamtrawl.transforms.frontier.files import GROUP_ROWS, ORDER, frontier_writer, is_sorted, write_frontier
 from beamtrawl.transforms.frontier.priority import Quota
@@ -54,13 +55,13 @@ def unsorted_file(root, rows, schema=FRONTIER):
 def read(root, paths, bounds, left=()):
     """The rows read from files."""
     if bounds.at_most is None:
-        found = [pair for path in paths for pair in read_due._ReadDueFn(root, left, bounds).process(path)]
+        found = [pair for path in paths for pair in read_due._read_due(path, root, Left(root, left), bounds)]
     else:
         first = read_due._FirstOfAllFn(bounds.at_most, bounds.quota)
-        tables = [t for path in paths for t in read_due._RankFn(root, left, bounds, bounds.at_most).process(path)]
+        tables = [t for path in paths for t in read_due._rank(path, root, Left(root, left), bounds, bounds.at_most)]
         merged = first.merge_accumulators([first.create_accumulator(), *tables])
         chosen = read_due._by_path(first.extract_output(merged))
-        found = [pair for each in chosen for pair in read_due._TakeFn(root).process(each)]
+        found = [pair for each in chosen for pair in read_due._take_chosen(each, root)]
     return [Due._make(each) for _, rows in found for each in rows]
 
 
@@ -164,19 +165,6 @@ def test_no_class_of_a_large_host_starves(tmp_path):
             urls = [due.url for due in chosen if due.class_ == kind]
             assert abs(len(urls) - 100 * share) <= 1
             assert urls == [f"/{kind}-{n:04}" for n in range(len(urls))]
-
-
-def test_a_sample_is_drawn_from_all_depths_and_differs_by_round(tmp_path):
-    rows = [row(f"/{n:03}", depth=n // 50, priority=1 / (n + 1)) for n in range(200)]
-    paths = [sorted_file(str(tmp_path), rows[::2], 60), sorted_file(str(tmp_path), rows[1::2], 60)]
-    samples = []
-    for round_ in (4, 4, 5):
-        bounds = Bounds(NOW, 999, 80, priority=Priority(random=True, high_depth=1), quota=Quota(round=round_))
-        samples.append(read(str(tmp_path), paths, bounds))
-    depths = Counter(due.depth for due in samples[0])
-    assert len(set(samples[0])) == 80 and min(depths[depth] for depth in range(4)) >= 8
-    assert set(samples[0]) == set(samples[1]) != set(samples[2])
-    assert {(due.depth, due.priority) for due in samples[0]} <= {(one["depth"], one["priority"]) for one in rows}
 
 
 def test_row_groups_of_a_host_that_has_enough_are_not_read(tmp_path):

@@ -18,10 +18,10 @@ from beamtrawl.transforms.indexing import endings as endings_module
 from beamtrawl.transforms.indexing.analysis import word_class, word_classes
 from beamtrawl.transforms.indexing.endings import ENDINGS, LEAST
 from beamtrawl.transforms.indexing.light_stems import STEMS
-from beamtrawl.transforms.indexing.segment_files import Written, embedded_footers, read_file, write_opening
+from beamtrawl.transforms.indexing.segment_files import Written, read_file, write_opening
 from beamtrawl.transforms.indexing.write_segment import DOCS, FORMS, POSTINGS, write_segment
 from tests.support.corpus import documents
-from tests.support.index_faults import folder_faults
+from tests.support.index_faults import embedded_footers, folder_faults
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,10 @@ from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.pages import FEWEST, are_strings, long_lists, split_numbers, strings, together
 from beamtrawl.search.index.segment import Segment
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError
-from beamtrawl.transforms.indexing.segment_files import Written, embedded_footers, numbers, read_file, write_opening
+from beamtrawl.transforms.indexing.segment_files import Written, numbers, read_file, write_opening
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, write_segment
 from tests.support.corpus import commit, documents
+from tests.support.index_faults import embedded_footers
 from tests.support.naive_search import Naive
 
 LIKE_THE_INDEX = {

@@ -107,7 +107,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "robot": 5,
         "scope": 12,  # depth is shown in a comment alone
         "limits": 9,
-        "priority": 3,
+        "priority": 2,
         "politeness": 8,  # shared_delay as well
         "fetch": 18,
         "documents": 5,

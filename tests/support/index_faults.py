@@ -2,22 +2,24 @@
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from beamtrawl.transforms.directory.crawl_dir import CrawlDirError
 from beamtrawl.transforms.indexing.analysis import is_further
 from beamtrawl.transforms.indexing.invert import PHRASE_FIELDS, Ints, Inverted, Longs
+from beamtrawl.transforms.indexing.light_stems import STEMS
 from beamtrawl.transforms.indexing.live_segments import LiveIndex, LiveSegment
 from beamtrawl.transforms.indexing.packing import max_frequency, undo_gaps
 from beamtrawl.transforms.indexing.read_segment import decode, lists, read_footer, read_parts, whole_terms
-from beamtrawl.transforms.indexing.segment_files import embedded_footers, read_file
-from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, stemmed_in, terms_by_language
+from beamtrawl.transforms.indexing.segment_files import FOOTER_KEY, embedded_footer, packed_footers, read_file
+from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, stemmed_as, terms_by_language
 from beamtrawl.transforms.indexing.tombstones import alive, read_tombstones
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, in_order
 from beamtrawl.transforms.tables.list_offsets import offsets
@@ -56,6 +58,20 @@ def _segment_faults(root: str, segment: LiveSegment, docs: pa.Table) -> Iterator
         yield from _folder_faults(root, segment.links, [POSTINGS, FORMS], of_links, languages)
 
 
+def embedded_footers(opening: pq.FileMetaData) -> dict[str, pq.FileMetaData]:
+    """The footers that `write_opening` embedded, by file name, from the footer of the file that it wrote."""
+    packed = packed_footers(opening)
+    return {name: embedded_footer(packed, name) for name in (key.decode().removeprefix(FOOTER_KEY) for key in packed)}
+
+
+def _stemmed_in(languages: Sequence[str | None], written: Collection[str]) -> list[str]:
+    """`stemmed_as` of documents in a folder, by the languages that its forms have.
+
+    Segments of earlier versions have no stems of the languages of `light_stems`.
+    """
+    return [stem if stem not in STEMS or stem in written else "" for stem in map(stemmed_as, languages)]
+
+
 def _folder_faults(
     root: str, folder: str, names: Sequence[str], docs: pa.Table, languages: Sequence[str | None]
 ) -> Iterator[str]:
@@ -78,7 +94,7 @@ def folder_faults(
     if docs.num_rows != len(languages):
         yield f"{DOCS}: it has {docs.num_rows} rows, there are {len(languages)} documents"
         return
-    totals = _PostingsTotals(docs, stemmed_in(languages, set(forms["language"].to_pylist())))
+    totals = _PostingsTotals(docs, _stemmed_in(languages, set(forms["language"].to_pylist())))
     is_sound, last = True, ""
     for table in whole_terms(postings):
         faults = list(_block_faults(table, totals))

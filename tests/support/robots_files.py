@@ -1,6 +1,5 @@
 """The robots.txt files that a crawl has stored, as if time had passed or they had changed."""
 
-import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -25,4 +24,4 @@ def replace_robots(path: Path, body: str | None = None) -> None:
     written = writer.close()
     assert written is not None
     attempt = Attempt.after_earlier(directory, Step("compact", max(m.round for m in directory.manifests())))
-    attempt.commit(files=[written], merged=files, suffix=f"-{uuid.uuid4().hex[:8]}")
+    attempt.commit(files=[written], merged=files)

@@ -1,6 +1,6 @@
 """Learns alias rules from the contents of a round, and partitions the rows of urls by class (docs/aliases.md)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import apache_beam as beam
@@ -249,30 +249,18 @@ class LearnAliases(beam.PTransform):
         return Learned(*(by_origin | "Judge" >> beam.ParDo(self._judge).with_outputs(*Learned._fields)))
 
 
-class _WriteCountsFn(beam.DoFn):
-    def __init__(self, root: str, round_: int, known: KnownRules) -> None:
-        self._root, self._round, self._counts = root, round_, known.counts
-
-    def process(self, taken: list[tuple[Stratum, Count]]) -> Iterator[TableFile]:
-        sums: dict[Stratum, Count] = {}
-        for stratum, count in taken:
-            sums[stratum] = sums.get(stratum, self._counts.get(stratum, Count())).plus(count)
-        rows = [
-            rule._asdict() | {"template": scope, "round": self._round} | count._asdict()
-            for (rule, scope), count in sorted(sums.items())
-        ]
-        yield from write_rows(self._root, "alias_counts", self._round, rows)
-
-
-class WriteAliasCounts(beam.PTransform):
-    """Writes the sums of the counts of a round, (stratum, count), and of earlier rounds as alias_counts."""
-
-    def __init__(self, root: str, round_: int, known: KnownRules) -> None:
-        super().__init__()
-        self._fn = _WriteCountsFn(root, round_, known)
-
-    def expand(self, taken: "beam.PCollection[tuple[Stratum, Count]]") -> "beam.PCollection[TableFile]":
-        return taken | "Together" >> beam.combiners.ToList() | "Write" >> beam.ParDo(self._fn)
+def write_alias_counts(
+    taken: list[tuple[Stratum, Count]], root: str, round_: int, known: Mapping[Stratum, Count]
+) -> Iterator[TableFile]:
+    """Write the sums of the counts of a round and of earlier rounds as alias_counts."""
+    sums: dict[Stratum, Count] = {}
+    for stratum, count in taken:
+        sums[stratum] = sums.get(stratum, known.get(stratum, Count())).plus(count)
+    rows = [
+        rule._asdict() | {"template": scope, "round": round_} | count._asdict()
+        for (rule, scope), count in sorted(sums.items())
+    ]
+    yield from write_rows(root, "alias_counts", round_, rows)
 
 
 class ByClassFn(beam.DoFn):
@@ -292,15 +280,10 @@ class Freed(NamedTuple):
     held: "beam.PCollection[Batch]"  # URLS by url_key: the rows of the aliases
 
 
-class _FreeFn(beam.DoFn):
-    def __init__(self, root: str, known: KnownRules, partitions: int) -> None:
-        self._root, self._partitions = root, partitions
-        self._in_force = RulesInForce(known)
-
-    def process(self, path: str, judged: list[Row]) -> "Iterator[TaggedOutput]":
-        for rows in freed_rows(path, self._in_force.after(judged), self._root):
-            yield from tagged("candidates", split(_as_candidates(rows), "url_key", self._partitions))
-            yield from tagged("held", split(rows, "url_key", self._partitions))
+def _free(path: str, judged: list[Row], root: str, in_force: RulesInForce, partitions: int) -> "Iterator[TaggedOutput]":
+    for rows in freed_rows(path, in_force.after(judged), root):
+        yield from tagged("candidates", split(_as_candidates(rows), "url_key", partitions))
+        yield from tagged("held", split(rows, "url_key", partitions))
 
 
 class FreeAliases(beam.PTransform):
@@ -308,11 +291,10 @@ class FreeAliases(beam.PTransform):
 
     def __init__(self, root: str, known: KnownRules, partitions: int, judged: beam.PCollection) -> None:
         super().__init__()
-        self._fn, self._judged = _FreeFn(root, known, partitions), judged
+        self._free = beam.FlatMap(_free, beam.pvalue.AsList(judged), root, RulesInForce(known), partitions)
 
     def expand(self, paths: "beam.PCollection[str]") -> "Freed":
-        free = beam.ParDo(self._fn, beam.pvalue.AsList(self._judged))
-        return Freed(*(paths | "Free" >> free.with_outputs(*Freed._fields)))
+        return Freed(*(paths | "Free" >> self._free.with_outputs(*Freed._fields)))
 
 
 def _as_candidates(rows: pa.Table) -> pa.Table:

@@ -91,13 +91,9 @@ class CollectHosts(beam.PTransform):
         return hosts | "CollectHosts" >> beam.CombineGlobally(_CollectHostsFn())
 
 
-class _ReadMatchingFn(beam.DoFn):
-    def __init__(self, root: str, schema: pa.Schema, key: str, count: int) -> None:
-        self._root, self._schema, self._key, self._count = root, schema, key, count
-
-    def process(self, path: str, wanted: Wanted) -> Iterator[Batch]:
-        for rows in matching_rows(self._root, path, self._schema, wanted):
-            yield from split(rows, self._key, self._count)
+def _read_matching(path: str, wanted: Wanted, root: str, schema: pa.Schema, key: str, count: int) -> Iterator[Batch]:
+    for rows in matching_rows(root, path, schema, wanted):
+        yield from split(rows, key, count)
 
 
 class ReadMatching(beam.PTransform):
@@ -105,8 +101,7 @@ class ReadMatching(beam.PTransform):
 
     def __init__(self, root: str, schema: pa.Schema, key: str, count: int, keys: beam.PCollection) -> None:
         super().__init__()
-        self._fn = _ReadMatchingFn(root, schema, key, count)
-        self._keys = keys
+        self._each = beam.FlatMap(_read_matching, beam.pvalue.AsSingleton(keys), root, schema, key, count)
 
     def expand(self, paths: beam.PCollection[str]) -> beam.PCollection[Batch]:
-        return paths | "ReadMatching" >> beam.ParDo(self._fn, beam.pvalue.AsSingleton(self._keys))
+        return paths | "ReadMatching" >> self._each

@@ -1,6 +1,6 @@
 """Writes tables in a pipeline, and a list of the written files for the driver."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import apache_beam as beam
@@ -47,23 +47,26 @@ def _counts(rows: Iterable[Mapping[str, Any]], count_by: str | None, weight: str
     return counts
 
 
-class _WriteRowsFn(beam.DoFn):
-    def __init__(self, root: str, table: str, round_: int, count_by: str | None) -> None:
-        self._root, self._table, self._round, self._count_by = root, table, round_, count_by
+class ByPartition(beam.PTransform):
+    """Joins batches by partition, and yields what a function makes of each `Partition`, given further arguments.
 
-    def process(self, partition: Partition) -> Iterator[TableFile]:
-        yield from write_rows(self._root, self._table, self._round, values(partition[1]["rows"]), self._count_by)
+    Takes batches by tag, or those of the only tag, `rows`.
+    """
 
-
-class WriteRows(beam.PTransform):
-    """Writes (partition, rows) as one file of a table for each partition."""
-
-    def __init__(self, root: str, table: str, round_: int, count_by: str | None = None) -> None:
+    def __init__(self, fn: Callable[..., Iterable[Any]], *arguments: Any) -> None:
         super().__init__()
-        self._fn = _WriteRowsFn(root, table, round_, count_by)
+        self._each = beam.FlatMap(fn, *arguments)
 
-    def expand(self, rows: beam.PCollection) -> beam.PCollection[TableFile]:
-        return {"rows": rows} | "ByPartition" >> beam.CoGroupByKey() | "Write" >> beam.ParDo(self._fn)
+    def expand(self, batches: "beam.PCollection | dict[str, beam.PCollection]") -> beam.PCollection:
+        sides = batches if isinstance(batches, dict) else {"rows": batches}
+        return sides | "Join" >> beam.CoGroupByKey() | "Each" >> self._each
+
+
+def write_partition(
+    partition: Partition, root: str, table: str, round_: int, count_by: str | None = None
+) -> Iterator[TableFile]:
+    """Write the rows of a partition as one file of a table (`write_rows`)."""
+    yield from write_rows(root, table, round_, values(partition[1]["rows"]), count_by)
 
 
 def _write_text(text: str, path: str) -> None:

@@ -26,10 +26,6 @@ def stored_settings(directory: CrawlDir) -> Settings:
 
 
 def last_settings(manifests: Sequence[Manifest]) -> dict[str, Any] | None:
-    """Return the settings of the last round, as changes of the defaults; None if no manifest has them.
-
-    Random samples are left out: their limits are not those of the crawl.
-    """
-    of_rounds = (m.settings for m in manifests if m.step == "fetch" and m.settings is not None)
-    ordinary = [settings for settings in of_rounds if "priority.random" not in settings]
-    return ordinary[-1] if ordinary else None
+    """Return the settings of the last round, as changes of the defaults; None if no manifest has them."""
+    of_rounds = [m.settings for m in manifests if m.step == "fetch" and m.settings is not None]
+    return of_rounds[-1] if of_rounds else None

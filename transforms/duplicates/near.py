@@ -11,6 +11,7 @@ from apache_beam.pvalue import TaggedOutput
 from .. import urls
 from ..batches.partitions import Partition, StageFn, in_one_place, tagged, values
 from ..batches.stage_progress import StageProgress
+from ..batches.writers import ByPartition
 from ..tables.batches import Batch, batches_by, from_ipc, split, to_ipc
 from ..tables.key_scan import Wanted, matching_rows
 from ..tables.schemas import NEAR
@@ -31,32 +32,22 @@ def hosts_of_sites(documents: pa.Table) -> set[str]:
     return sites | {f"www.{site}" for site in sites}
 
 
-class ReadEarlierFn(beam.DoFn):
-    """Takes a file of table near; yields ENTRIES of its documents that share a band with the round's documents.
+def read_earlier(path: str, bands: Wanted, hosts: list[str], root: str, count: int) -> Iterator[Batch]:
+    """ENTRIES of the documents in a file of table near that share a band with the round's documents.
 
     `bands` are those of the round, `hosts` the hosts of its documents' sites.
     """
-
-    def __init__(self, root: str, count: int) -> None:
-        self._root, self._count = root, count
-
-    def process(self, path: str, bands: Wanted, hosts: list[str]) -> Iterator[Batch]:
-        for rows in matching_rows(self._root, path, NEAR, Wanted("host", hosts)):
-            earlier = entries(conform(rows, DOCUMENT))
-            yield from split(earlier.filter(pa.array(bands.mask(earlier))), "band", self._count)
+    for rows in matching_rows(root, path, NEAR, Wanted("host", hosts)):
+        earlier = entries(conform(rows, DOCUMENT))
+        yield from split(earlier.filter(pa.array(bands.mask(earlier))), "band", count)
 
 
-class FindPairsFn(beam.DoFn):
-    """Pairs the similar documents in a partition of the bands (ENTRIES)."""
-
-    def __init__(self, round_: int, similarity: float) -> None:
-        self._round, self._similarity = round_, similarity
-
-    def process(self, partition: Partition) -> Iterator[Batch]:
-        both = pa.concat_tables(from_ipc(partition[1][name], ENTRIES) for name in ("new", "earlier"))
-        pairs = find_pairs(both, self._round, self._similarity)
-        if pairs.num_rows:
-            yield 0, to_ipc(pairs)
+def _find_pairs(partition: Partition, round_: int, similarity: float) -> Iterator[Batch]:
+    """The pairs of similar documents in a partition of the bands (ENTRIES)."""
+    both = pa.concat_tables(from_ipc(partition[1][name], ENTRIES) for name in ("new", "earlier"))
+    pairs = find_pairs(both, round_, similarity)
+    if pairs.num_rows:
+        yield 0, to_ipc(pairs)
 
 
 class Decided(NamedTuple):
@@ -117,14 +108,14 @@ class FindNearDuplicates(beam.PTransform):
     Takes ENTRIES by band (`new`, `earlier`), DUPLICATES and the keys of changed documents.
     """
 
-    def __init__(self, pair: FindPairsFn, decide: DecideFn) -> None:
+    def __init__(self, round_: int, similarity: float, decide: DecideFn) -> None:
         super().__init__()
-        self._pair, self._decide = pair, decide
+        self._pair, self._decide = ByPartition(_find_pairs, round_, similarity), decide
 
     def expand(self, found: "dict[str, beam.PCollection]") -> "Decided":
-        by_band = {name: found[name] for name in ("new", "earlier")} | "ByBand" >> beam.CoGroupByKey()
+        by_band = {name: found[name] for name in ("new", "earlier")}
         sides = {
-            "pairs": by_band | "FindPairs" >> beam.ParDo(self._pair),
+            "pairs": by_band | "FindPairs" >> self._pair,
             "duplicates": found["duplicates"] | "DuplicatesInOnePlace" >> beam.Map(in_one_place),
             "changed": found["changed"] | "ChangedInOnePlace" >> beam.Map(in_one_place),
         }

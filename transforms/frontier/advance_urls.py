@@ -16,7 +16,7 @@ from ..aliases.sample import Count, Sample
 from ..batches.batch_schemas import CANDIDATES, FACTS
 from ..batches.partitions import Partition, StageFn, tagged, values
 from ..batches.stage_progress import StageProgress
-from ..batches.writers import closed, write_rows
+from ..batches.writers import ByPartition, closed, write_rows
 from ..directory.waiting import MATCHED, Left, Waiting, groups, matching, read_groups
 from ..duplicates.clusters import VERDICTS
 from ..outcomes import Outcome
@@ -203,66 +203,25 @@ class WriteFrontier(beam.PTransform):
         return {"rows": rows} | "ByFile" >> beam.CoGroupByKey() | "Write" >> beam.ParDo(self._fn)
 
 
-class _WriteLeftFn(beam.DoFn):
-    def __init__(self, root: str, round_: int) -> None:
-        self._root, self._round = root, round_
-
-    def process(self, partition: Partition) -> Iterator[TableFile]:
-        writer = TableWriter(self._root, "frontier_left", self._round)
-        rows = from_ipc(partition[1]["rows"], FRONTIER_LEFT)
-        writer.write(rows.sort_by([("path", "ascending"), ("number", "ascending")]))
-        yield from closed(writer)
+def write_left(partition: Partition, root: str, round_: int) -> Iterator[TableFile]:
+    """Write the rows that have left the frontier in a round (FRONTIER_LEFT) as one file."""
+    writer = TableWriter(root, "frontier_left", round_)
+    rows = from_ipc(partition[1]["rows"], FRONTIER_LEFT)
+    writer.write(rows.sort_by([("path", "ascending"), ("number", "ascending")]))
+    yield from closed(writer)
 
 
-class WriteLeft(beam.PTransform):
-    """Writes the rows that have left the frontier in a round (FRONTIER_LEFT) as one file."""
-
-    def __init__(self, root: str, round_: int) -> None:
-        super().__init__()
-        self._fn = _WriteLeftFn(root, round_)
-
-    def expand(self, rows: "beam.PCollection[Batch]") -> "beam.PCollection[TableFile]":
-        return {"rows": rows} | "Together" >> beam.CoGroupByKey() | "Write" >> beam.ParDo(self._fn)
-
-
-class _WriteQueuesFn(beam.DoFn):
-    def __init__(self, root: str, round_: int) -> None:
-        self._root, self._round = root, round_
-
-    def process(self, queues: list[QueueCounts]) -> Iterator[TableFile]:
-        sums: dict[QueueName, tuple[int, int]] = {}
-        for name, (waiting, held) in queues:
-            known = sums.get(name, (0, 0))
-            sums[name] = (known[0] + waiting, known[1] + held)
-        rows = [_queue_row(item, self._round) for item in sorted(sums.items())]
-        yield from write_rows(self._root, "trap_queues", self._round, rows)
-
-
-class WriteQueues(beam.PTransform):
-    """Writes the sums of the queues of a round as trap_queues."""
-
-    def __init__(self, root: str, round_: int) -> None:
-        super().__init__()
-        self._fn = _WriteQueuesFn(root, round_)
-
-    def expand(self, queues: "beam.PCollection[QueueCounts]") -> "beam.PCollection[TableFile]":
-        return queues | "Together" >> beam.combiners.ToList() | "Write" >> beam.ParDo(self._fn)
-
-
-class _WritePlanFn(beam.DoFn):
-    def __init__(self, root: str, round_: int, plan: Plan) -> None:
-        self._root, self._round, self._plan = root, round_, plan
-
-    def process(self, partition: Partition) -> Iterator[TableFile]:
-        sides = partition[1]
-        pages, observed = values(sides["pages"]), values(sides["observed"])
-        earlier = read_observed(self._root, self._plan.hosts, {host for host, _ in observed})
-        if file := write_due_pages(self._root, self._round, [from_ipc(sides["due"], REVISITS)]):
-            yield file
-        rates = page_rows(pages, self._plan.earlier, self._round)
-        yield from write_rows(self._root, "change_rates", self._round, rates)
-        changes_ = add_observed(observed, earlier, self._round)
-        yield from write_rows(self._root, "host_changes", self._round, changes_)
+def write_queues(queues: list[QueueCounts], root: str, round_: int) -> Iterator[TableFile]:
+    """Write the sums of the queues of a round as trap_queues."""
+    sums: dict[QueueName, tuple[int, int]] = {}
+    for name, (waiting, held) in queues:
+        known = sums.get(name, (0, 0))
+        sums[name] = (known[0] + waiting, known[1] + held)
+    rows = [
+        {"host": host, "template": template, "kind": kind, "round": round_, "waiting": waiting, "held": held}
+        for (host, template, kind), (waiting, held) in sorted(sums.items())
+    ]
+    yield from write_rows(root, "trap_queues", round_, rows)
 
 
 class WritePlan(beam.PTransform):
@@ -270,36 +229,34 @@ class WritePlan(beam.PTransform):
 
     def __init__(self, root: str, round_: int, plan: Plan) -> None:
         super().__init__()
-        self._fn = _WritePlanFn(root, round_, plan)
+        self._write = ByPartition(_write_plan, root, round_, plan)
 
     def expand(self, advanced: Advanced) -> "beam.PCollection[TableFile]":
         sides = {"due": advanced.due}
         for name, counts in (("pages", advanced.pages), ("observed", advanced.observed)):
             sides[name] = counts | f"{name.title()}InOnePlace" >> beam.Map(_alone)
-        return sides | "Together" >> beam.CoGroupByKey() | "Write" >> beam.ParDo(self._fn)
+        return sides | "Together" >> self._write
+
+
+def _write_plan(partition: Partition, root: str, round_: int, plan: Plan) -> Iterator[TableFile]:
+    sides = partition[1]
+    pages, observed = values(sides["pages"]), values(sides["observed"])
+    earlier = read_observed(root, plan.hosts, {host for host, _ in observed})
+    if file := write_due_pages(root, round_, [from_ipc(sides["due"], REVISITS)]):
+        yield file
+    yield from write_rows(root, "change_rates", round_, page_rows(pages, plan.earlier, round_))
+    yield from write_rows(root, "host_changes", round_, add_observed(observed, earlier, round_))
 
 
 def _alone(value: Any) -> tuple[int, list[Any]]:
     return 0, [value]
 
 
-def _queue_row(item: tuple[QueueName, tuple[int, int]], round_: int) -> Row:
-    (host, template, kind), (waiting, held) = item
-    return {"host": host, "template": template, "kind": kind, "round": round_, "waiting": waiting, "held": held}
-
-
-class _ReadMatchingFn(beam.DoFn):
-    def __init__(self, root: str, left: Sequence[str], partitions: int) -> None:
-        self._root, self._partitions = root, partitions
-        self._left = Left(root, left)
-
-    def process(self, path: str, *keys: Wanted) -> Iterator[Batch]:
-        wanted = [one for one in keys if one.values]
-        if not wanted:
-            return
-        with open_parquet(self._root, path) as file:
-            for rows in matching(file, path, self._left.of(path), wanted):
-                yield from split(rows, "url_key", self._partitions)
+def _read_matching(path: str, *keys: Wanted, root: str, left: Left, partitions: int) -> Iterator[Batch]:
+    if wanted := [one for one in keys if one.values]:
+        with open_parquet(root, path) as file:
+            for rows in matching(file, path, left.of(path), wanted):
+                yield from split(rows, "url_key", partitions)
 
 
 class ReadMatchingWaiting(beam.PTransform):
@@ -307,13 +264,12 @@ class ReadMatchingWaiting(beam.PTransform):
 
     def __init__(self, root: str, waiting: Waiting, partitions: int, *keys: beam.PCollection) -> None:
         super().__init__()
-        self._paths, self._fn = waiting.frontier, _ReadMatchingFn(root, waiting.left, partitions)
-        self._keys = [beam.pvalue.AsSingleton(one) for one in keys]
+        self._paths, left = waiting.frontier, Left(root, waiting.left)
+        wanted = (beam.pvalue.AsSingleton(one) for one in keys)
+        self._each = beam.FlatMap(_read_matching, *wanted, root=root, left=left, partitions=partitions)
 
     def expand(self, pipeline: beam.Pipeline) -> "beam.PCollection[Batch]":
-        return (
-            pipeline | "FrontierFiles" >> beam.Create(self._paths) | "ReadMatching" >> beam.ParDo(self._fn, *self._keys)
-        )
+        return pipeline | "FrontierFiles" >> beam.Create(self._paths) | "ReadMatching" >> self._each
 
 
 class Scanned(NamedTuple):

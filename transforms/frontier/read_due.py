@@ -3,7 +3,6 @@
 Rows are chosen in columns; only chosen rows become Python objects.
 """
 
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
@@ -130,21 +129,11 @@ def candidates(
             rows = rows.sort_by(list(ORDER))
         kinds = pa.array(classes(rows, bounds.priority, bounds.failing))
         rows = rows.select(["host", "depth", "priority", "number"])
-        if bounds.priority.random:
-            rows, kinds = _at_random(rows, bounds.quota.round), pa.array([UrlClass.NORMAL] * len(kinds), pa.int8())
         yield shares.add(rows.append_column("class_", kinds))
         if not is_ordered and (held := shares.finish()) is not None:
             yield held
     if (held := shares.finish()) is not None:
         yield held
-
-
-def _at_random(rows: pa.Table, round_: int) -> pa.Table:
-    """The rows with one depth, and a priority that is uniform on 0 to 1; it depends on the hosts, numbers and round."""
-    seed = [round_, *(zlib.crc32(rows["host"][place].as_py().encode()) for place in (0, -1)), rows["number"][0].as_py()]
-    depth = pa.array(np.zeros(rows.num_rows), pa.int32())
-    priority = pa.array(np.random.default_rng(seed).random(rows.num_rows))
-    return pa.table({"host": rows["host"], "depth": depth, "priority": priority, "number": rows["number"]})
 
 
 def _take(file: pq.ParquetFile, rows: pa.Table) -> Iterator[pa.Table]:
@@ -230,37 +219,23 @@ def _tuples(rows: pa.Table) -> Iterator[Due]:
     return map(Due._make, zip(*(rows[name].to_pylist() for name in Due._fields), strict=True))
 
 
-class _ReadDueFn(beam.DoFn):
-    def __init__(self, root: str, left: Sequence[str], bounds: Bounds) -> None:
-        self._root, self._bounds = root, bounds
-        self._left = Left(root, left)
-
-    def process(self, path: str) -> Iterator[tuple[str, list[tuple]]]:
-        with open_parquet(self._root, path) as file:
-            for rows in candidates(file, self._left.of(path), self._bounds):
-                for found in _take(file, rows):
-                    yield from group_by_host(_tuples(found)).items()
-
-
-class _RankFn(beam.DoFn):
-    def __init__(self, root: str, left: Sequence[str], bounds: Bounds, count: int) -> None:
-        self._root, self._bounds, self._count = root, bounds, count
-        self._left = Left(root, left)
-
-    def process(self, path: str) -> Iterator[bytes]:
-        with open_parquet(self._root, path) as file:
-            yield to_ipc(_first_of_file(file, path, self._left.of(path), self._bounds, self._count))
-
-
-class _TakeFn(beam.DoFn):
-    def __init__(self, root: str) -> None:
-        self._root = root
-
-    def process(self, chosen: tuple[str, bytes]) -> Iterator[tuple[str, list[tuple]]]:
-        path, rows = chosen
-        with open_parquet(self._root, path) as file:
-            for found in _take(file, from_ipc([rows], _RANKED)):
+def _read_due(path: str, root: str, left: Left, bounds: Bounds) -> Iterator[tuple[str, list[tuple]]]:
+    with open_parquet(root, path) as file:
+        for rows in candidates(file, left.of(path), bounds):
+            for found in _take(file, rows):
                 yield from group_by_host(_tuples(found)).items()
+
+
+def _rank(path: str, root: str, left: Left, bounds: Bounds, count: int) -> Iterator[bytes]:
+    with open_parquet(root, path) as file:
+        yield to_ipc(_first_of_file(file, path, left.of(path), bounds, count))
+
+
+def _take_chosen(chosen: tuple[str, bytes], root: str) -> Iterator[tuple[str, list[tuple]]]:
+    path, rows = chosen
+    with open_parquet(root, path) as file:
+        for found in _take(file, from_ipc([rows], _RANKED)):
+            yield from group_by_host(_tuples(found)).items()
 
 
 class _FirstOfAllFn(beam.CombineFn):
@@ -298,16 +273,16 @@ class ReadDue(beam.PTransform):
 
     def __init__(self, root: str, left: Sequence[str], bounds: Bounds, with_external: bool = False) -> None:
         super().__init__()
-        self._root, self._left, self._bounds, self._with_external = root, left, bounds, with_external
+        self._root, self._left, self._bounds, self._with_external = root, Left(root, left), bounds, with_external
 
     def expand(self, paths: beam.PCollection[str]) -> beam.PCollection[tuple[str, list[tuple]]]:
         count = self._bounds.at_most
         if count is None:
-            return paths | "ReadDue" >> beam.ParDo(_ReadDueFn(self._root, self._left, self._bounds))
+            return paths | "ReadDue" >> beam.FlatMap(_read_due, self._root, self._left, self._bounds)
         if not self._with_external:
             return self._first_of_all(paths, self._bounds, count)
         external = self._bounds._replace(external=True, at_most=None)
-        found = paths | "ReadExternal" >> beam.ParDo(_ReadDueFn(self._root, self._left, external))
+        found = paths | "ReadExternal" >> beam.FlatMap(_read_due, self._root, self._left, external)
         if not count:
             return found
         pages = self._first_of_all(paths, self._bounds._replace(external=False), count)
@@ -319,9 +294,9 @@ class ReadDue(beam.PTransform):
         """The first rows over all hosts."""
         return (
             paths
-            | "Rank" >> beam.ParDo(_RankFn(self._root, self._left, bounds, count))
+            | "Rank" >> beam.FlatMap(_rank, self._root, self._left, bounds, count)
             | "FirstOfAll" >> beam.CombineGlobally(_FirstOfAllFn(count, bounds.quota))
             | "ByPath" >> beam.FlatMap(_by_path)
             | "Spread" >> beam.Reshuffle()
-            | "Take" >> beam.ParDo(_TakeFn(self._root))
+            | "Take" >> beam.FlatMap(_take_chosen, self._root)
         )

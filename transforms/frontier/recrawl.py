@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ..batches.partitions import Partition
 from ..directory.waiting import MATCHED
 from ..settings import Recrawl, Sitemaps
 from ..tables.batches import Batch, from_ipc, split
@@ -139,27 +139,11 @@ class Criteria(Protocol):
     def mask(self, rows: pa.Table) -> pa.ChunkedArray: ...
 
 
-class _WriteRevisitsFn(beam.DoFn):
-    def __init__(self, root: str, round_: int, criteria: Criteria) -> None:
-        self._root, self._round, self._criteria = root, round_, criteria
+def write_revisits(partition: Partition, root: str, round_: int, criteria: Criteria) -> Iterator[TableFile]:
+    """Write rows of the frontier for the pages that are due again.
 
-    def process(self, partition: tuple[int, dict[str, Iterable[bytes]]]) -> Iterator[TableFile]:
-        _, sides = partition
-        states, waiting = from_ipc(sides["states"], URLS), from_ipc(sides["frontier"], MATCHED)
-        rows = list(revisits(states, waiting["url_key"].to_pylist(), self._criteria))
-        if file := write_frontier(self._root, self._round, rows):
-            yield file
-
-
-class WriteRevisits(beam.PTransform):
-    """Writes rows of the frontier for the pages that are due again.
-
-    Takes {"states": URLS, "frontier": MATCHED} by partition of url_key.
+    Takes `states`, URLS, and `frontier`, MATCHED, of a partition of url_key.
     """
-
-    def __init__(self, root: str, round_: int, criteria: Criteria) -> None:
-        super().__init__()
-        self._fn = _WriteRevisitsFn(root, round_, criteria)
-
-    def expand(self, sides: "dict[str, beam.PCollection[Batch]]") -> beam.PCollection[TableFile]:
-        return sides | "WithFrontier" >> beam.CoGroupByKey() | "Write" >> beam.ParDo(self._fn)
+    states, waiting = from_ipc(partition[1]["states"], URLS), from_ipc(partition[1]["frontier"], MATCHED)
+    if file := write_frontier(root, round_, list(revisits(states, waiting["url_key"].to_pylist(), criteria))):
+        yield file

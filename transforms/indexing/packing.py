@@ -35,17 +35,7 @@ def pack(frequencies: Mapping[str, npt.NDArray[np.int32]]) -> Longs:
 
 def unpack(packed: Longs, fields: Sequence[str]) -> dict[str, npt.NDArray[np.int32]]:
     """The inverse of `pack`, for these fields."""
-    found = {}
-    first_bits = [FIELD_BITS[field][0] for field in fields if FIELD_BITS[field][0]]
-    others = np.flatnonzero(packed >= 1 << min(first_bits)) if first_bits else packed  # few are not of the body alone
-    for field in fields:
-        start = FIELD_BITS[field][0]
-        if start:
-            found[field] = np.zeros(len(packed), np.int32)
-            found[field][others] = packed[others] >> start & max_frequency(field)
-        else:
-            found[field] = packed.astype(np.int32) & max_frequency(field)
-    return found
+    return {field: (packed >> FIELD_BITS[field][0] & max_frequency(field)).astype(np.int32) for field in fields}
 
 
 def max_frequency(field: str) -> int:

@@ -131,12 +131,6 @@ def write_opening(root: str, path: str, table: pa.Table, others: Mapping[str, Wr
     return [written.file for written in (*others.values(), opening)]
 
 
-def embedded_footers(opening: pq.FileMetaData) -> dict[str, pq.FileMetaData]:
-    """The footers that `write_opening` embedded, by file name, from the footer of the file that it wrote."""
-    packed = packed_footers(opening)
-    return {name: embedded_footer(packed, name) for name in (key.decode().removeprefix(FOOTER_KEY) for key in packed)}
-
-
 def packed_footers(opening: pq.FileMetaData) -> dict[bytes, bytes]:
     """That part of a footer's key-value metadata which `embedded_footer` needs."""
     return {key: value for key, value in (opening.metadata or {}).items() if key.startswith(FOOTER_KEY.encode())}

@@ -7,7 +7,7 @@ German ones.
 
 import itertools
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,14 +30,6 @@ class Forms(NamedTuple):
 def stemmed_as(language: str | None) -> str:
     """The stemming language of a document, by its language: itself if it has a stemmer, else "" (no stemming)."""
     return language if language in _STEMMED else ""
-
-
-def stemmed_in(languages: Sequence[str | None], written: Collection[str]) -> list[str]:
-    """`stemmed_as` of documents in a folder, by the languages that its forms have.
-
-    Segments of earlier versions have no stems of the languages of `light_stems`.
-    """
-    return [stem if stem not in STEMS or stem in written else "" for stem in map(stemmed_as, languages)]
 
 
 def terms_by_language(index: Inverted, languages: Sequence[str]) -> dict[str, list[str]]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -30,30 +29,16 @@ def had_content(batch: Batch) -> Iterator[Batch]:
         yield batch[0], to_ipc(with_content)
 
 
-class _WriteFn(beam.DoFn):
-    def __init__(self, root: str, round_: int) -> None:
-        self._root, self._round = root, round_
-
-    def process(self, partition: Partition) -> Iterator[TableFile]:
-        sides = partition[1]
-        removals = pa.concat_tables(from_ipc(sides[name], REMOVALS) for name in ("visits", "documents"))
-        pairs = zip(removals["url_key"].to_pylist(), removals["reason"].to_pylist(), strict=True)
-        had_content = from_ipc(sides["earlier"], _KEYS)["url_key"].to_pylist()
-        writer = TableWriter(self._root, "tombstones", self._round)
-        writer.write_rows(tombstone_rows(pairs, had_content, self._round))
-        yield from closed(writer)
-
-
-class WriteTombstones(beam.PTransform):
-    """Writes the tombstones of a round, a file for each partition of url_key.
+def write_tombstones(partition: Partition, root: str, round_: int) -> Iterator[TableFile]:
+    """Write the tombstones of a round in a partition of url_key.
 
     Takes REMOVALS by the round's `visits` and by its `documents`, and what `had_content` makes of `earlier` rows of
     urls, of at least all that were visited.
     """
-
-    def __init__(self, root: str, round_: int) -> None:
-        super().__init__()
-        self._fn = _WriteFn(root, round_)
-
-    def expand(self, found: "dict[str, beam.PCollection[Batch]]") -> "beam.PCollection[TableFile]":
-        return found | "ByUrl" >> beam.CoGroupByKey() | "Write" >> beam.ParDo(self._fn)
+    sides = partition[1]
+    removals = pa.concat_tables(from_ipc(sides[name], REMOVALS) for name in ("visits", "documents"))
+    pairs = zip(removals["url_key"].to_pylist(), removals["reason"].to_pylist(), strict=True)
+    had_content = from_ipc(sides["earlier"], _KEYS)["url_key"].to_pylist()
+    writer = TableWriter(root, "tombstones", round_)
+    writer.write_rows(tombstone_rows(pairs, had_content, round_))
+    yield from closed(writer)

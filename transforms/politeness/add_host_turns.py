@@ -8,7 +8,7 @@ from apache_beam.pvalue import TaggedOutput
 
 from ..batches.partitions import Partition, tagged
 from ..batches.semi_join import CollectHosts
-from ..batches.writers import write_rows
+from ..batches.writers import ByPartition, write_rows
 from ..tables.batches import Batch, by_host, from_ipc
 from ..tables.key_scan import Wanted, matching_rows
 from ..tables.schemas import HOSTS, HostRow
@@ -16,35 +16,22 @@ from ..tables.table_files import TableFile, read_table
 from .host_stats import add_turn, age_key, newest_row
 
 
-class _ReadTurnsFn(beam.DoFn):
-    def __init__(self, root: str, shards: int) -> None:
-        self._root, self._shards = root, shards
-
-    def process(self, path: str) -> "Iterator[Batch | TaggedOutput]":
-        turns = read_table(self._root, [path], HOSTS)
-        yield from by_host(turns, self._shards)
-        yield from tagged("hosts", turns["host"].unique().to_pylist())
+def _read_turns(path: str, root: str, shards: int) -> "Iterator[Batch | TaggedOutput]":
+    turns = read_table(root, [path], HOSTS)
+    yield from by_host(turns, shards)
+    yield from tagged("hosts", turns["host"].unique().to_pylist())
 
 
-class _ReadEarlierFn(beam.DoFn):
-    """Takes the path of a hosts file; yields the rows of the hosts that had a turn, by shard of the host."""
-
-    def __init__(self, root: str, shards: int) -> None:
-        self._root, self._shards = root, shards
-
-    def process(self, path: str, hosts: Wanted) -> Iterator[Batch]:
-        for rows in matching_rows(self._root, path, HOSTS, hosts):
-            yield from by_host(rows, self._shards)
+def _read_earlier(path: str, hosts: Wanted, root: str, shards: int) -> Iterator[Batch]:
+    """The rows in a hosts file of the hosts that had a turn, by shard of the host."""
+    for rows in matching_rows(root, path, HOSTS, hosts):
+        yield from by_host(rows, shards)
 
 
-class _AddFn(beam.DoFn):
-    def __init__(self, root: str, round_: int) -> None:
-        self._root, self._round = root, round_
-
-    def process(self, partition: Partition) -> Iterator[TableFile]:
-        turns, earlier = (_rows_by_host(from_ipc(partition[1][name], HOSTS)) for name in ("turns", "earlier"))
-        rows = [_add_turns(turns[host], earlier.get(host, [])) for host in sorted(turns)]
-        yield from write_rows(self._root, "hosts", self._round, rows)
+def _write(partition: Partition, root: str, round_: int) -> Iterator[TableFile]:
+    turns, earlier = (_rows_by_host(from_ipc(partition[1][name], HOSTS)) for name in ("turns", "earlier"))
+    rows = [_add_turns(turns[host], earlier.get(host, [])) for host in sorted(turns)]
+    yield from write_rows(root, "hosts", round_, rows)
 
 
 class AddHostTurns(beam.PTransform):
@@ -58,16 +45,16 @@ class AddHostTurns(beam.PTransform):
         self._root, self._round, self._turns, self._hosts, self._shards = root, round_, turns, hosts, shards
 
     def expand(self, pipeline: beam.Pipeline) -> "beam.PCollection[TableFile]":
-        read = beam.ParDo(_ReadTurnsFn(self._root, self._shards)).with_outputs("hosts", main="turns")
+        read = beam.FlatMap(_read_turns, self._root, self._shards).with_outputs("hosts", main="turns")
         turns, names = pipeline | "TurnsFiles" >> beam.Create(self._turns) | "ReadTurns" >> read
         hosts = beam.pvalue.AsSingleton(names | "CollectHosts" >> CollectHosts())
         earlier = (
             pipeline
             | "HostsFiles" >> beam.Create(self._hosts)
-            | "ReadHosts" >> beam.ParDo(_ReadEarlierFn(self._root, self._shards), hosts)
+            | "ReadHosts" >> beam.FlatMap(_read_earlier, hosts, self._root, self._shards)
         )
-        by_shard = {"turns": turns, "earlier": earlier} | "ByShard" >> beam.CoGroupByKey()
-        return by_shard | "AddTurns" >> beam.ParDo(_AddFn(self._root, self._round))
+        sides = {"turns": turns, "earlier": earlier}
+        return sides | "AddTurns" >> ByPartition(_write, self._root, self._round)
 
 
 def _rows_by_host(table: pa.Table) -> dict[str, list[HostRow]]:

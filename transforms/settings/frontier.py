@@ -75,7 +75,6 @@ class Priority:
 
     high_depth: int = setting(0, "Maximum depth of a URL of the high class.")
     high_score: float | None = setting(None, "Link score from which on a URL is of the high class. Unset: none is.")
-    random: bool = setting(False, "Visit waiting URLs in random order; crawl --sample does so for one round.")
     scorers: list[str] = setting([], "Scorers of installed packages; each multiplies the score that a link passes on.")
 
 

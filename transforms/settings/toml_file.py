@@ -20,7 +20,7 @@ RENAMED = {"limits.max_pages_per_host": "limits.max_pages_per_host_per_round"}
 
 GONE = {
     *("alarms", "ranking.max_links"),
-    *(f"priority.{name}" for name in ("high", "normal", "revisit", "low", "foreign", "low_depth")),
+    *(f"priority.{name}" for name in ("high", "normal", "revisit", "low", "foreign", "low_depth", "random")),
 }
 """The tables and keys of earlier versions whose values are fixed now."""
 
