@@ -63,7 +63,7 @@ __all__ = ["STAGES", "UpdateStep", "build"]
 def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     """Parse; dedup content; write documents, links and index; dedup URLs; write their states and the next frontier."""
     root, round_, settings = step.root, step.round, step.settings
-    parsed = pipeline | "ParseVisits" >> ParseVisits(root, step.visits, _parser(step))
+    parsed = pipeline | "ParseVisits" >> ParseVisits(root, step.visits, step.parsed_bytes, _parser(step))
     followed = pipeline | "FollowSitemaps" >> _sitemaps(step)
     hosts = pipeline | "AddHostTurns" >> AddHostTurns(root, round_, step.turns, step.hosts, step.partitions)
     judged = _judge_contents(pipeline, step, parsed)

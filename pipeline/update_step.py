@@ -30,6 +30,8 @@ _LINKS_PER_VISIT = 40  # distinct targets that the visit of a page adds to a rou
 _ROWS_PER_PARTITION = 100_000
 _ROWS_PER_FRONTIER_FILE = 500_000
 _PAGES_PER_SHARD = 5_000
+_PARSED_BYTES = 64_000_000  # their pages take as much memory
+_PARTS_PER_WORKER = 16
 _COMPRESSION = 6  # the most that counts; pages of thirteen sites of documentation have 4
 
 
@@ -85,6 +87,12 @@ class UpdateStep:
     def links(self) -> int:
         """Estimate of the round's distinct link targets; it sizes filters and partitions."""
         return self.visit_rows * _LINKS_PER_VISIT + self.sitemap_entries
+
+    @property
+    def parsed_bytes(self) -> int:
+        """Bytes of visits that a worker parses at a time; a small share of the round, so that all work to its end."""
+        size = self.body_bytes or self.visit_bytes * _COMPRESSION
+        return min(_PARSED_BYTES, size // (_PARTS_PER_WORKER * self.parts.workers))
 
     @property
     def shards(self) -> int:

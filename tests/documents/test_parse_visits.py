@@ -1,5 +1,6 @@
 """What the visits of a round mean, before anything is compared with earlier rounds."""
 
+from collections import Counter, defaultdict
 from datetime import UTC, datetime
 
 import pytest
@@ -7,15 +8,21 @@ import pytest
 from beamtrawl.transforms.batches.batch_schemas import NOT_FOLLOWED
 from beamtrawl.transforms.documents.found_links import links_column
 from beamtrawl.transforms.documents.parse_visits import (
+    ParseFn,
+    Taken,
     fact_row,
     page_row,
     parse_batch,
     parse_visit,
     respelled,
+    row_groups,
 )
 from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.parsing.crawl_scope import CrawlScope
 from beamtrawl.transforms.parsing.html_page import Link
-from beamtrawl.transforms.settings import Scope
+from beamtrawl.transforms.settings import Documents, Scope
+from beamtrawl.transforms.tables.batches import read_ipc
+from beamtrawl.transforms.tables.table_files import TableWriter
 from beamtrawl.transforms.urls.canonical import url_key
 from beamtrawl.transforms.urls.filters import UrlFilter
 from tests.support.tables import each_row
@@ -82,6 +89,42 @@ def test_a_batch_of_visits_is_evidence_of_boilerplate():
     assert [page and page.text for _, page, _ in parse_batch(visits[:4], "Beamtrawl")] == [
         page and page.text for page in alone[:4]
     ]
+
+
+_SPLIT = ("pages", "facts", "yields", "contents")
+
+
+def parsed(root, path, numbers):
+    """(batches by tag, rows by tag) of row groups."""
+    scope = CrawlScope.of(str(root), Scope(mode="any"), Documents(), [])
+    parse = ParseFn(scope, Taken(True, False, True), lambda _: {}, "Beamtrawl", 2, 2, 2)
+    parse.setup()
+    batches, rows = Counter(), defaultdict(list)
+    for output in parse.process((path, numbers)):
+        if output.tag in _SPLIT:
+            batches[output.tag] += 1
+            rows[output.tag] += [(output.value[0], repr(row)) for row in read_ipc(output.value[1]).to_pylist()]
+    return batches, {tag: sorted(some) for tag, some in rows.items()}
+
+
+def test_row_groups_that_are_parsed_together_have_the_same_rows_in_fewer_batches(tmp_path):
+    writer = TableWriter(str(tmp_path), "visits", 2)
+    for group in range(4):
+        hosts = [f"{letter}{group}.test" for letter in "abcdefgh"]
+        urls = [f"http://{host}/" for host in hosts]
+        some = zip(urls, hosts, strict=True)
+        writer.write_rows(
+            [visit(url=url, url_key=url_key(url), host=host, body=HTML + url.encode()) for url, host in some]
+        )
+    file = writer.close()
+    assert [list(numbers) for _, numbers in row_groups(file.path, str(tmp_path), 1 << 30)] == [[0, 1, 2, 3]]
+    alone = list(row_groups(file.path, str(tmp_path), 0))
+    assert alone == [(file.path, range(number, number + 1)) for number in range(4)]
+    apart = [parsed(tmp_path, *each) for each in alone]
+    batches, rows = parsed(tmp_path, file.path, range(4))
+    assert rows == {tag: sorted(row for _, some in apart for row in some[tag]) for tag in rows}
+    assert batches == dict.fromkeys(_SPLIT, 2)
+    assert sum((each for each, _ in apart), Counter())["pages"] == 8
 
 
 def test_a_batch_has_the_languages_of_its_pages():

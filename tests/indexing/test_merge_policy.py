@@ -28,8 +28,8 @@ TIERS = {
     "none": ([], []),
     "fewer than a tier": (FEW * (FAN_IN - 1), []),
     "a full tier": (FEW * FAN_IN, [range(FAN_IN)]),
-    "the oldest of one": (FEW * (FAN_IN + 3), [range(FAN_IN)]),
-    "two at once": (FEW * 2 * FAN_IN, [range(FAN_IN), range(FAN_IN, 2 * FAN_IN)]),
+    "more than that": (FEW * 3 * FAN_IN, [range(3 * FAN_IN)]),
+    "more than fit": ([Sized(4_000, 4_000)] * 60, [range(50), range(50, 60)]),
     "of any sizes in it": ([Sized(n, n) for n in range(1, 11)], [range(10)]),
     "up to the next tier": (FEW * 5 + [Sized(4_999, 4_999)] * 5, [range(10)]),
     "of up to ten times as many": ([Sized(5_000, 5_000)] * 5 + [Sized(49_999, 49_999)] * 5, [range(8)]),
@@ -84,6 +84,20 @@ def test_merging_full_tiers_keeps_segments_few(rounds):
             segments = [s for n, s in enumerate(segments) if n not in merged] + [Sized(n, n) for n in made]
     full = sum(rounds) / (MAX_DOCUMENTS / 2)
     assert len(segments) < 2 * FAN_IN + full
+
+
+def test_a_large_round_is_rewritten_once():
+    """By segments of a round: those of a crawl of a million pages."""
+    segments, rewritten = [], 0
+    for count in (60, 360, 300, 90):
+        segments += [Sized(1_400, 1_400)] * count
+        groups = full_tiers(segments)
+        made = [sum(segments[number].alive for number in group) for group in groups]
+        merged = {number for group in groups for number in group}
+        segments = [s for n, s in enumerate(segments) if n not in merged] + [Sized(n, n) for n in made]
+        rewritten += sum(made)
+    assert rewritten <= sum(s.alive for s in segments)
+    assert len(segments) < FAN_IN
 
 
 @pytest.fixture

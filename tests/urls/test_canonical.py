@@ -135,6 +135,8 @@ STARTS = st.sampled_from(
 @example("", "../" * 21 + "b", "http://a.org/" + "b/" * 30)
 @example("", "b", "http://a.org/" + "b/" * 1_000)
 @example("", "../../b", "http://a.org/b/c")
+@example("/", "../b/c", "https://a.org:8080/b/c")
+@example("/", "b/d", "http://a.org/b/c")
 @example("http://d.org/", "b", "")
 @example("", "b", "http://a.org/c\\d")
 @example("", "b", "http://a.org/?c/d")

@@ -35,7 +35,7 @@ from ..parsing.source import with_language
 from ..parsing.spam import SOFT_404, quality_of
 from ..rights.usage import Usage
 from ..settings import Extract, MainText
-from ..tables.batches import Batch, batches_by, release_freed, split, to_ipc
+from ..tables.batches import Batch, batches_by, cuts, release_freed, split, to_ipc
 from ..tables.bloom import shard, shards
 from ..tables.schemas import DOCUMENTS, KEY, VISITS, Row
 from ..tables.sitemap_terms import EXTERNAL, PROBE
@@ -208,7 +208,7 @@ class Parsed(NamedTuple):
 
 
 class ParseFn(StageFn):
-    """Takes a row group of a visits file. Keeps all its pages in memory, but only one parse tree at a time."""
+    """Takes row groups of a visits file. Keeps all their pages in memory, but only one parse tree at a time."""
 
     def __init__(
         self,
@@ -231,17 +231,36 @@ class ParseFn(StageFn):
         self._filter = self._scope.url_filter()
         self._known = Known.read(self._root, *self._taken.external) if self._taken.external else None
 
-    def process(self, row_group: tuple[str, int]) -> "Iterator[TaggedOutput]":
+    def process(self, row_groups: tuple[str, Sequence[int]]) -> "Iterator[TaggedOutput]":
+        path, numbers = row_groups
+        tables: dict[str, list[pa.Table]] = {"facts": [], "yields": [], "pages": []}
+        requisites = Requisites([], Counter())
+        with open_parquet(self._root, path) as file:
+            for number in numbers:
+                visits = conform(file.read_row_group(number), VISITS).to_pylist()
+                yield from self._parse(visits, tables, requisites)
+        if any(requisites):
+            yield from self._requisites(requisites)
+        facts, yields, pages = (pa.concat_tables(some).combine_chunks() if some else None for some in tables.values())
+        if facts is not None:
+            yield from self._facts(facts)
+        if yields is not None:
+            yield from self._by_shard("yields", yields)
+        if pages is not None:
+            del tables
+            yield from self._pages(pages)
+            release_freed(pages.nbytes)
+
+    def _parse(
+        self, visits: list[Any], tables: dict[str, list[pa.Table]], requisites: Requisites
+    ) -> "Iterator[TaggedOutput]":
+        """Parse the visits of a row group: adds FACTS, YIELDS and PAGES to `tables`."""
         link_kinds = FOLLOWED_KINDS | kinds_of(self._kinds).link_kinds
         rules = page_rules(self._taken.extract, self._taken.main)
-        path, group = row_group
-        with open_parquet(self._root, path) as file:
-            visits = conform(file.read_row_group(group), VISITS).to_pylist()
         parsed = list(parse_batch(visits, self._robot, self._kinds, rules))
         links = links_column(parsed, self._filter, link_kinds)
         pages, facts, seen = [], [], []
         alerts: dict[int, list[Any]] = {}
-        requisites = Requisites([], Counter())
         for number, (visit, page, found) in enumerate(parsed):
             facts.append(fact_row(visit, page) | {"respelled": respelled(visit, links[number])})
             if page is not None or found:
@@ -260,23 +279,18 @@ class ParseFn(StageFn):
         if self._stage_progress:
             self._stage_progress.report(len(visits))
         yield from tagged("alerts", alerts.items())
-        if any(requisites):
-            yield from self._requisites(requisites)
         if self._known:
             external = external_of([visit for visit, *_ in parsed], links, self._filter, self._known)
             if external.num_rows:
                 yield TaggedOutput("external", (0, to_ipc(external)))
-        yield from self._facts(pa.Table.from_pylist(facts, schema=FACTS))
+        tables["facts"].append(pa.Table.from_pylist(facts, schema=FACTS))
         if yields := yield_rows(seen):
-            yield from self._by_shard("yields", pa.Table.from_pylist(yields, schema=YIELDS))
+            tables["yields"].append(pa.Table.from_pylist(yields, schema=YIELDS))
         if pages:
             table = pa.Table.from_pylist(pages, schema=pa.schema([PAGES.field(name) for name in PAGES.names[:-2]]))
             has_row = [page is not None or bool(found) for _, page, found in parsed]
             table = table.append_column(PAGES.field("links"), links.filter(pa.array(has_row)))
-            table = table.append_column(PAGES.field("content_bytes"), content_bytes(table))
-            del pages, links, facts, visits, seen, parsed
-            yield from self._pages(table)
-            release_freed(table.nbytes)
+            tables["pages"].append(table.append_column(PAGES.field("content_bytes"), content_bytes(table)))
 
     def _facts(self, facts: pa.Table) -> "Iterator[TaggedOutput]":
         yield from tagged("facts", split(facts, "url_key", self._partitions))
@@ -328,24 +342,28 @@ class ParseFn(StageFn):
         return pc.invert(pc.or_(kept, self._taken.index_scope.mask(pages["url"])))
 
 
-def row_groups(path: str, root: str) -> Iterator[tuple[str, int]]:
-    """The row groups of a file of visits."""
+def row_groups(path: str, root: str, most_bytes: int) -> Iterator[tuple[str, Sequence[int]]]:
+    """The row groups of a file of visits, in parts of so many bytes, more if it is one group."""
     with open_parquet(root, path) as visits:
-        yield from ((path, number) for number in range(visits.num_row_groups))
+        sizes = [visits.metadata.row_group(number).total_byte_size for number in range(visits.num_row_groups)]
+    yield from ((path, range(start, start + count)) for start, count in cuts(sizes, most_bytes))
 
 
 class ParseVisits(beam.PTransform):
-    """Parses the visits in some files, row group by row group."""
+    """Parses the visits in some files, so many bytes of them at a time.
 
-    def __init__(self, root: str, paths: Sequence[str], parse: ParseFn) -> None:
+    What is parsed together goes to a shard in one batch: batches of few rows take most of their time for themselves.
+    """
+
+    def __init__(self, root: str, paths: Sequence[str], most_bytes: int, parse: ParseFn) -> None:
         super().__init__()
-        self._root, self._paths, self._parse = root, paths, parse
+        self._root, self._paths, self._most_bytes, self._parse = root, paths, most_bytes, parse
 
     def expand(self, pipeline: beam.Pipeline) -> "Parsed":
         groups = (
             pipeline
             | "Files" >> beam.Create(self._paths)
-            | "ListRowGroups" >> beam.FlatMap(row_groups, self._root)
+            | "ListRowGroups" >> beam.FlatMap(row_groups, self._root, self._most_bytes)
             | "SpreadRowGroups" >> beam.Reshuffle()
         )
         return Parsed(*(groups | "Parse" >> beam.ParDo(self._parse).with_outputs(*Parsed._fields)))

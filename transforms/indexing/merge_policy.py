@@ -1,7 +1,7 @@
 """Chooses the segments that are merged, and merges them: fewer segments make searches faster.
 
 Tiers, as in log-structured merge trees: segments of about one size are merged once there are FAN_IN of them. So a
-document is rewritten about once each time the index grows tenfold, and there are few segments of each size.
+document is rewritten about once each time the index grows tenfold, at most, and there are few segments of each size.
 """
 
 import math
@@ -22,7 +22,7 @@ from .tombstones import alive, read_tombstones
 from .write_segment import DOCS
 
 FAN_IN = 10
-"""The number of segments of a tier that are merged at a time."""
+"""The number of segments of a tier from which on they are merged, all of them: a large round writes many."""
 
 SMALL_DOCUMENTS = 5_000
 """Segments of fewer documents are the first tier; each further tier holds up to ten times as many."""
@@ -48,7 +48,8 @@ class Sized(NamedTuple):
 def full_tiers(segments: Sequence[Sized]) -> list[list[int]]:
     """The groups of segments to merge now; a group of one is a segment with too many dead documents.
 
-    The oldest of a tier come first. Segments of more than half of MAX_DOCUMENTS are not merged with others.
+    A full tier is merged as a whole, the oldest first, as far as MAX_DOCUMENTS allows. Segments of more than half of it
+    are not merged with others.
     """
     groups: list[list[int]] = []
     tiers: dict[int, list[int]] = {}
@@ -57,7 +58,7 @@ def full_tiers(segments: Sequence[Sized]) -> list[list[int]]:
             tiers.setdefault(_tier(segment.alive), []).append(number)
     for _, rest in sorted(tiers.items()):
         while len(rest) >= FAN_IN:
-            groups.append(_fitting(rest[:FAN_IN], segments))
+            groups.append(_fitting(rest, segments))
             del rest[: len(groups[-1])]
     merged = {number for group in groups for number in group}
     dead = [

@@ -205,8 +205,11 @@ def _target(reference: str, url: str, base: str, directory: str, charset: str) -
     """The canonical URL of a reference; None if it is unusable or the page itself."""
     if len(reference) > _MAX_REFERENCE:
         return None
-    # A relative path depends only on the directory of the base, so all pages of a directory share cache entries.
+    # A relative path depends only on the directory of the base, and one from the root only on its host: all pages of a
+    # directory, or of a host, share cache entries.
     nearest = base if not reference or reference[0] == "?" else directory
+    if reference[:1] == "/" and directory.startswith(("http://", "https://")):
+        nearest = directory[: directory.find("/", 8) + 1]
     canonical = _remembered if len(reference) <= _REMEMBERED else urls.canonicalize
     target = canonical(reference, nearest, charset)
     return None if target == url else target

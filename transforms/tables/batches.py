@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from .bloom import partitions, shards
 
@@ -70,13 +70,12 @@ def batches_by(table: pa.Table, numbers: Iterable[int]) -> Iterator[Batch]:
 
 def split_by(table: pa.Table, numbers: Iterable[int]) -> Iterator[tuple[int, pa.Table]]:
     """The rows of a table grouped by their numbers; rows keep their order."""
-    column = pa.array(numbers, pa.int64())
-    found = pc.unique(column).to_pylist()
-    if len(found) == 1:
-        yield found[0], table
-        return
-    for number in found:
-        yield number, table.filter(pc.equal(column, number))
+    column = np.fromiter(numbers, np.int64, table.num_rows)
+    order = np.argsort(column, kind="stable")
+    found, starts, counts = np.unique(column[order], return_index=True, return_counts=True)
+    rows = table.take(pa.array(order)) if len(found) > 1 else table
+    for number, start, count in zip(found.tolist(), starts, counts, strict=True):
+        yield number, rows.slice(start, count)
 
 
 def release_freed(worked_on: int) -> None:

@@ -66,21 +66,24 @@ def canonicalize(reference: str, base: str | None = None, charset: str = "utf-8"
 
 
 def _of_plain_path(reference: str, base: str | None) -> str | None:
-    """`_by_standard` of a reference to a plain path, relative or with a host; None for any other reference.
+    """`_by_standard` of a reference to a plain path, relative, from the root or with a host; None for any other one.
 
     Such a path below a canonical directory is canonical as it is. To see this takes half the time of the parser.
     """
     if not reference or len(reference) + len(base or "") > _REMEMBERED:
         return None
-    start = reference.find("/", 8) + 1 if reference.startswith(("http://", "https://")) else 0
+    has_host = reference.startswith(("http://", "https://"))
+    start = reference.find("/", 8) + 1 if has_host else int(reference[0] == "/")
     plain = _PLAIN_PATH.fullmatch(reference, start)
     if plain is None:
         return None
     directory = "" if base is None else _directory(base)
-    if start and directory is not None:  # an invalid base makes any reference invalid
+    if has_host and directory is not None:  # an invalid base makes any reference invalid
         directory = _directory(reference[:start])
     if not directory:
         return None
+    if start:
+        directory = directory[: directory.find("/", 8) + 1]
     for _ in range(start, plain.end(1), 3):
         directory = directory[: directory.rfind("/", 8, -1) + 1] or directory  # the root is its own parent
     return directory + reference[plain.end(1) :]
