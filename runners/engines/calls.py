@@ -138,7 +138,8 @@ class PooledCall(Call):
 
     def run(self, end_bundle: Callable[[], None]) -> None:
         if len(self._elements) > 1:
-            for tag, value in self._pool.run(self._pickled(), self._elements):
+            shares = self._elements.divided(self._pool.count if self._called.runs_at_once else 1)
+            for tag, value in self._pool.run(self._pickled(), *shares):
                 self._outputs[tag].receive(windowed(value))
             return
         for element in self._elements:

@@ -9,17 +9,17 @@ from ..process.cgroups import folders
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
 
-_WORTH = 1.0
+_WORTH = 0.5
 """Seconds of work from which a worker process pays off, of two or more.
 
-Forking one, and passing it what it works on, takes a tenth to a fifth of a second of CPU time.
+Forking one, and passing it what it works on, takes a tenth of a second of CPU time.
 """
 
 
 def workers_that_pay(most: int, seconds: float) -> int:
     """Return how many worker processes a step of so much work has, at most so many; 1: none.
 
-    >>> [workers_that_pay(8, seconds) for seconds in (0.1, 3.9, 4.0, 9.0, 100.0)]
+    >>> [workers_that_pay(8, seconds) for seconds in (0.1, 0.9, 1.0, 2.2, 100.0)]
     [1, 1, 2, 4, 8]
     """
     return max(1, min(most, int(seconds / _WORTH)))

@@ -6,6 +6,7 @@ small step (`in_memory`), and sends workers the elements of functions behind a s
 """
 
 import contextlib
+import itertools
 import pickle
 import socket
 import struct
@@ -66,7 +67,7 @@ class Pool:
 
         `look` is called each second, and may end the work by an error.
         """
-        self._server, self._count, self._look = server, workers, look
+        self._server, self.count, self._look = server, workers, look
         self._most_silent_s, self._silent_s = most_silent_s, defaultdict[Connection, float](float)
         self._workers: list[Worker] = []
         self._connections: dict[Connection, Worker] = {}
@@ -83,19 +84,21 @@ class Pool:
         for worker in self._workers:  # a stopped one does not see the end of the server, which may follow
             worker.ends_within(_END_S)
 
-    def run(self, function: bytes, elements: Iterable[bytes]) -> Iterator[tuple[str | None, Any]]:
+    def run(self, function: bytes, *shares: Iterable[bytes]) -> Iterator[tuple[str | None, Any]]:
         """Yield what a function makes of elements, in any order; both are pickled, and `function` makes a Function.
 
+        Each of several shares, at most `count`, is one worker's; of one share, each worker takes an element when free.
         Failure if a worker ends; RuntimeError with the traceback if the function fails.
         """
         if not self._connections:
             self._start()
-        rest, busy = iter(elements), set(self._connections)
+        rests = dict(zip(self._connections, itertools.cycle(map(iter, shares)), strict=False))
+        busy = set(self._connections)
         for connection in busy:
             self._send(connection, _BEGIN + function)
         while busy:
             for connection, outputs in self._answers(busy):
-                if (element := next(rest, None)) is None:
+                if (element := next(rests[connection], None)) is None:
                     busy.remove(connection)
                 else:
                     self._send(connection, _ELEMENT + element)
@@ -136,12 +139,12 @@ class Pool:
         with made as folder, socket.socket(socket.AF_UNIX) as listener:
             address = str(Path(folder, "s"))
             listener.bind(address)  # in a folder that nobody else may read
-            listener.listen(self._count)
+            listener.listen(self.count)
             listener.settimeout(_LOOK_S)
-            self._workers = [self._server.start({ADDRESS: address}) for _ in range(self._count)]
+            self._workers = [self._server.start({ADDRESS: address}) for _ in range(self.count)]
             of_pid = {worker.pid: worker for worker in self._workers}
             limit, began = struct.pack("ll", max(1, int(self._most_silent_s)), 0), time.monotonic()
-            while len(self._connections) < self._count:
+            while len(self._connections) < self.count:
                 self._expect(time.monotonic() - began < self._most_silent_s)
                 for worker in (each for each in self._workers if each.ends_within(0)):
                     self._fail(worker)

@@ -3,16 +3,10 @@
 import os
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
 
 _SMALL = 1 << 10  # bytes; of less, a place costs as much memory
 _LARGE_FILES = "/var/tmp"  # /tmp may be in memory
-
-
-class _Place(NamedTuple):
-    start: int
-    size: int
 
 
 class Spool:
@@ -31,57 +25,54 @@ class Spool:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def put(self, data: bytes) -> _Place | bytes:
+    def put(self, data: bytes) -> range | bytes:
         """Write bytes, and return where they are; the bytes themselves if they are few, or the disk is full."""
         if len(data) < _SMALL:
             return data
         with self._lock:
-            place, self._end = _Place(self._end, len(data)), self._end + len(data)
+            place = range(self._end, self._end + len(data))
+            self._end = place.stop
         try:
             written = 0
-            while written < place.size:
+            while written < len(place):
                 written += os.pwrite(self._file.fileno(), memoryview(data)[written:], place.start + written)
         except OSError:
             return data
         return place
 
-    def get(self, place: _Place) -> bytes:
+    def get(self, place: range) -> bytes:
         """Return the bytes that are there; OSError if they cannot be read."""
         parts, read = [], 0
-        while read < place.size:
-            part = os.pread(self._file.fileno(), place.size - read, place.start + read)
+        while read < len(place):
+            part = os.pread(self._file.fileno(), len(place) - read, place.start + read)
             if not part:
-                raise OSError(f"a temporary file has ended before byte {place.start + place.size}")
+                raise OSError(f"a temporary file has ended before byte {place.stop}")
             parts.append(part)
             read += len(part)
         return b"".join(parts)
 
 
 class SpooledList:
-    """A list whose large items of bytes are in a spool, each read when it is needed. Other items stay as they are."""
+    """A list of bytes whose large items are in a spool, each read when it is needed."""
 
-    def __init__(self, spool: Spool, items: Iterable[Any] = ()) -> None:
-        self._spool, self._items = spool, list[Any]()
-        self.extend(items)
+    def __init__(self, spool: Spool) -> None:
+        self._spool, self._items = spool, list[range | bytes]()
 
-    def append(self, item: Any) -> None:
-        self._items.append(self._spool.put(item) if isinstance(item, bytes) else item)
+    def append(self, item: bytes) -> None:
+        self._items.append(self._spool.put(item))
 
-    def extend(self, items: Iterable[Any]) -> None:
-        if isinstance(items, SpooledList) and items._spool is self._spool:
-            self._items.extend(items._items)
-        else:
-            for item in items:
-                self.append(item)
+    def divided(self, count: int) -> "list[SpooledList]":
+        """Return so many lists of the items: about equally large, the largest items first."""
+        shares, sizes = [SpooledList(self._spool) for _ in range(count)], [0] * count
+        for item in sorted(self._items, key=len, reverse=True):
+            least = sizes.index(min(sizes))
+            shares[least]._items.append(item)
+            sizes[least] += len(item)
+        return shares
 
     def __len__(self) -> int:
         return len(self._items)
 
-    def __getitem__(self, part: slice) -> "SpooledList":
-        found = SpooledList(self._spool)
-        found._items = self._items[part]
-        return found
-
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[bytes]:
         for item in self._items:
-            yield self._spool.get(item) if isinstance(item, _Place) else item
+            yield self._spool.get(item) if isinstance(item, range) else item

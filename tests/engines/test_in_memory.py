@@ -214,10 +214,11 @@ def test_what_was_not_set_up_is_not_torn_down() -> None:
 
 # the number of workers, whether each step has so many, seconds of the step: its workers
 STEPS = {
-    "small": (2, False, 1.0, 1),
+    "small": (2, False, 0.9, 1),
+    "of a second": (2, False, 1.0, 2),
     "large": (2, False, 100.0, 2),
-    "small, with many workers": (100_000, False, 1.0, 1),
-    "large, with many workers": (100_000, False, 100.0, 100),
+    "small, with many workers": (100_000, False, 0.9, 1),
+    "large, with many workers": (100_000, False, 50.0, 100),
     "small, with exactly so many": (3, True, 1.0, 3),
 }
 

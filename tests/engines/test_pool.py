@@ -76,3 +76,26 @@ def test_a_single_element_stays_in_the_driver(tmp_path: Path) -> None:
 def test_an_expected_error_of_a_function_is_told_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(Failure, match=r"^5 is too much of \[4\]$"):
         ran(tmp_path, lambda p: p | beam.Create(range(6)), most=5)
+
+
+def test_a_function_that_begins_all_its_elements_at_once_has_equal_shares_in_each_worker(tmp_path: Path) -> None:
+    """Such as hosts that are visited: what a worker has begun, no other one takes over."""
+    out = str(tmp_path / "out")
+
+    class AtOnceFn(beam.DoFn):
+        runs_at_once = True
+
+        def process(self, element: str):
+            yield beam.pvalue.TaggedOutput("found", (len(element), os.getpid()))
+
+    def build(pipeline: beam.Pipeline) -> None:
+        elements = pipeline | beam.Create(["x" * size for size in (1_000, 1_000, 1_000, 5_000, 1_000, 1_000)])
+        found = elements | beam.ParDo(AtOnceFn()).with_outputs("found")
+        together = found.found | "Key" >> beam.Map(lambda pair: (0, pair)) | "Together" >> beam.GroupByKey()
+        _ = together | "Write" >> beam.Map(lambda group: Path(out).write_text(repr(sorted(group[1]))))
+
+    DirectEngine(2).run(build, seconds=100)
+    *small, (size, pid) = eval(Path(out).read_text())
+    assert (size, [size for size, _ in small]) == (5_000, [1_000] * 5)
+    others = {other for _, other in small}
+    assert len(others) == 1 and pid not in others

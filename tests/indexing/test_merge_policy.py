@@ -20,7 +20,7 @@ from tests.support.tables import each_row
 # Stated here and not imported: a changed limit fails a test.
 FAN_IN = 10
 MAX_DOCUMENTS = 200_000
-SMALL_DOCUMENTS = 5_000
+SMALL_DOCUMENTS = 1_000
 
 FEW, TIER, FULL = [Sized(100, 100)], [Sized(SMALL_DOCUMENTS, SMALL_DOCUMENTS)], [Sized(MAX_DOCUMENTS, MAX_DOCUMENTS)]
 # segments, groups that are merged
@@ -31,9 +31,9 @@ TIERS = {
     "more than that": (FEW * 3 * FAN_IN, [range(3 * FAN_IN)]),
     "more than fit": ([Sized(4_000, 4_000)] * 60, [range(50), range(50, 60)]),
     "of any sizes in it": ([Sized(n, n) for n in range(1, 11)], [range(10)]),
-    "up to the next tier": (FEW * 5 + [Sized(4_999, 4_999)] * 5, [range(10)]),
-    "of up to ten times as many": ([Sized(5_000, 5_000)] * 5 + [Sized(49_999, 49_999)] * 5, [range(8)]),
-    "beyond it": ([Sized(5_000, 5_000)] * 5 + [Sized(50_000, 50_000)] * 5, []),
+    "up to the next tier": (FEW * 5 + [Sized(999, 999)] * 5, [range(10)]),
+    "of up to ten times as many": ([Sized(1_000, 1_000)] * 5 + [Sized(9_999, 9_999)] * 5, [range(10)]),
+    "beyond it": ([Sized(1_000, 1_000)] * 5 + [Sized(10_000, 10_000)] * 5, []),
     "of two tiers": (FEW * 9 + TIER * 9, []),
     "the larger of them": (FEW * 9 + TIER * FAN_IN, [range(9, 9 + FAN_IN)]),
     "as many as fit": (
@@ -83,7 +83,7 @@ def test_merging_full_tiers_keeps_segments_few(rounds):
             made = [sum(segments[number].alive for number in group) for group in groups]
             segments = [s for n, s in enumerate(segments) if n not in merged] + [Sized(n, n) for n in made]
     full = sum(rounds) / (MAX_DOCUMENTS / 2)
-    assert len(segments) < 2 * FAN_IN + full
+    assert len(segments) < 3 * FAN_IN + full
 
 
 def test_a_large_round_is_rewritten_once():

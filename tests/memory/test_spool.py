@@ -1,5 +1,6 @@
 """Lists whose large items are in a temporary file."""
 
+import itertools
 import resource
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -11,43 +12,45 @@ from hypothesis import strategies as st
 
 from beamtrawl.runners.process.spool import Spool, SpooledList
 
-ITEMS = st.lists(st.one_of(st.integers(), st.tuples(st.integers(0, 255), st.integers(0, 3000))))
+SIZES = st.lists(st.integers(0, 3000), min_size=1)
 
 
-def bytes_of(item):
-    """An integer, or so many bytes of one value."""
-    return item if isinstance(item, int) else bytes([item[0]]) * item[1]
+def spooled(spool, items):
+    found = SpooledList(spool)
+    for item in items:
+        found.append(item)
+    return found
 
 
-@given(ITEMS, ITEMS, st.integers(1, 4))
-def test_it_has_the_items_of_a_list(first, then, step):
-    first, then = ([bytes_of(item) for item in items] for items in (first, then))
+@given(SIZES)
+def test_it_has_the_items_of_a_list(sizes):
+    items = [bytes([number % 256]) * size for number, size in enumerate(sizes)]
     with Spool() as spool:
-        found = SpooledList(spool, first)
-        for item in then:
-            found.append(item)
-        assert (list(found), len(found)) == (first + then, len(first + then))
-        assert [list(found[start::step]) for start in range(step)] == [
-            (first + then)[start::step] for start in range(step)
-        ]
-        found.extend(SpooledList(spool, then))
-        found.extend(first)
-        assert list(found) == first + then + then + first
+        found = spooled(spool, items)
+        assert (list(found), len(found)) == (items, len(items))
+
+
+@given(SIZES, st.integers(1, 4))
+def test_shares_are_about_equally_large_and_begin_with_their_largest_items(sizes, count):
+    with Spool() as spool:
+        items = [bytes([number % 256]) * size for number, size in enumerate(sizes)]
+        shares = list(map(list, spooled(spool, items).divided(count)))
+    assert (len(shares), sorted(itertools.chain(*shares))) == (count, sorted(items))
+    assert all(share == sorted(share, key=len, reverse=True) for share in shares)
+    totals = [sum(map(len, share)) for share in shares]
+    assert max(totals) - min(totals) <= max(sizes)
 
 
 def test_large_items_are_not_in_memory():
     with Spool() as spool:
-        found = SpooledList(spool, (bytes([number]) * (1 << 20) for number in range(200)))
+        found = spooled(spool, (bytes([number]) * (1 << 20) for number in range(200)))
         assert sum(map(len, filter(lambda item: isinstance(item, bytes), found._items))) == 0
         assert [item[:1] for item in found] == [bytes([number]) for number in range(200)]
 
 
 def test_threads_share_a_spool():
     def append(number):
-        items = SpooledList(spool)
-        for size in range(2_000, 2_200):
-            items.append(bytes([number]) * size)
-        return items
+        return spooled(spool, (bytes([number]) * size for size in range(2_000, 2_200)))
 
     with Spool() as spool, ThreadPoolExecutor(8) as executor:
         for number, items in enumerate(executor.map(append, range(8))):
@@ -61,7 +64,7 @@ def test_what_does_not_fit_on_the_disk_stays_in_memory():
     with Spool() as spool:
         resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
         try:
-            found = SpooledList(spool, items)
+            found = spooled(spool, items)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         assert list(found) == items
@@ -70,7 +73,7 @@ def test_what_does_not_fit_on_the_disk_stays_in_memory():
 
 def test_a_file_that_is_cut_is_an_error():
     with Spool() as spool:
-        found = SpooledList(spool, [b"x" * 5_000])
+        found = spooled(spool, [b"x" * 5_000])
         spool._file.truncate(4_000)
         with pytest.raises(OSError, match="ended before byte 5000"):
             list(found)

@@ -24,7 +24,7 @@ from .write_segment import DOCS
 FAN_IN = 10
 """The number of segments of a tier from which on they are merged, all of them: a large round writes many."""
 
-SMALL_DOCUMENTS = 5_000
+SMALL_DOCUMENTS = 1_000
 """Segments of fewer documents are the first tier; each further tier holds up to ten times as many."""
 
 MAX_DEAD_SHARE = 0.5
