@@ -15,7 +15,7 @@ from ..terminal.numbers import whole
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
-    parser.add_argument("--runner", choices=RUNNERS, default="direct", help="where links beyond memory are counted")
+    parser.add_argument("--runner", choices=RUNNERS, default="direct", help="where the pipelines run")
     parser.add_argument("--workers", type=whole, metavar="N", help="worker processes, at most; else one a core")
     parser.epilog = "What comes after -- goes to Beam."
 
