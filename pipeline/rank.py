@@ -25,7 +25,7 @@ from ..transforms.memory.bounds import RankLoad, rank_bound, rank_partitions
 from ..transforms.ranking.pagerank import MAX_SWEEPS, TOLERANCE
 from ..transforms.ranking.pagerank_partitioned import CHANGE, Blocks, SweepRanks, rank_block
 from ..transforms.ranking.partition_links import HOST_LINKS, HOSTS, GatherLinks
-from ..transforms.ranking.rank_tables import write_host_ranks
+from ..transforms.ranking.rank_tables import count_documents, write_host_ranks
 from ..transforms.ranking.read_links import Part, parts_of
 from ..transforms.ranking.scratch import Scratch
 from ..transforms.ranking.write_ranks import WriteRanks
@@ -70,7 +70,8 @@ def rank(
     folders = {segment.folder: links_folder(segment.folder, suffix) for segment in live_index(manifests).segments}
     parts = parts_of(crawl.root, [file.path for file in files_of(manifests, "links")])
     documents = files_of(manifests, "documents")
-    load = RankLoad(sum(part.votes for part in parts), sum(file.rows for file in documents))
+    segment = max((count_documents(crawl.root, folder) for folder in folders), default=0)
+    load = RankLoad(sum(part.votes for part in parts), sum(file.rows for file in documents), segment)
     work = work_of("rank", links=load.links)
     fitted = Fitted.to_memory(engine, work, load, rank_bound, f"round {attempt.step.round} rank", warn)
     ranking = _Ranking(crawl.root, attempt, fitted.engine, work.seconds, partitions or rank_partitions(load.links))
@@ -130,7 +131,7 @@ class _Ranking:
 
         sweeps, change = 0, np.inf
         while sweeps < MAX_SWEEPS and change >= TOLERANCE * blocks.offsets[-1]:
-            self._engine.run(partial(build, first=sweeps), self._seconds / 50)
+            self._engine.run(partial(build, first=sweeps), self._seconds / 30)
             sweeps += _SWEEPS_PER_PIPELINE
             change = self._scratch.read(f"change{sweeps}", 0, CHANGE)["change"][0].as_py()
         return sweeps

@@ -5,6 +5,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import apache_beam as beam
@@ -52,6 +53,11 @@ class _Options(PipelineOptions):
 
 def _never() -> bool:
     return False
+
+
+def _raise_if(is_stopped: Callable[[], bool]) -> None:
+    if is_stopped():
+        raise Stopped
 
 
 class DirectEngine:
@@ -120,22 +126,18 @@ class DirectEngine:
         return usage.Peak(used)
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
-        workers = self.workers_for(seconds)
+        workers, look = self.workers_for(seconds), partial(_raise_if, self._is_stopped)  # not self: it would not end
         if workers == 1:
-            self._run(build, InMemoryRunner(look=self._look))
+            self._run(build, InMemoryRunner(look=look))
             return
         server = self._server or self._start(self._command)
         try:
-            with Pool(server, workers, look=self._look) as pool:
-                self._run(build, InMemoryRunner(pool, self._look))
+            with Pool(server, workers, look=look) as pool:
+                self._run(build, InMemoryRunner(pool, look))
         except Exception:
             self._server = None
             self._close()
             raise
-
-    def _look(self) -> None:
-        if self._is_stopped():
-            raise Stopped
 
     def _run(self, build: Callable[[beam.Pipeline], None], runner: InMemoryRunner) -> None:
         with inspected_once(), reporting(), beam.Pipeline(runner=runner, options=self._options) as pipeline:

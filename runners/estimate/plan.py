@@ -157,7 +157,7 @@ def _memory(pages: int, rounds: int, bytes_in: float, workers: int) -> dict[str,
     """Return the bounds of the largest round, which has at most twice the pages of the mean one."""
     some, parts = min(pages, -(-2 * pages // rounds)), Parts(workers)
     body_bytes = round(some / max(1, pages) * bytes_in)
-    ranked = RankLoad(_LINKS * pages, pages)
+    ranked = RankLoad(_LINKS * pages, pages, min(pages, MAX_DOCUMENTS))
     return {
         "fetch": fetch_bound(FetchLoad(some, some), parts),
         "update": update_bound(UpdateLoad(some, body_bytes, min(body_bytes, GROUP_BYTES), some), parts),

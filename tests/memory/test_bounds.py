@@ -74,11 +74,11 @@ GROWTH = {
     "bodies": (update_bound, UpdateLoad(10, 90_000, 90_000), {"body_bytes": 9 * MB}),
     "row groups": (update_bound, UpdateLoad(10, 90 * MB, 9 * MB), {"group_bytes": 18 * MB}),
     "the frontier of an update": (update_bound, UpdateLoad(10, 90_000, 90_000), {"waiting": 9_000}),
-    "links": (rank_bound, RankLoad(10, 10), {"links": 9_000}),
+    "links": (rank_bound, RankLoad(10, 10, 10), {"links": 9_000}),
     "pieces of a compaction": (compact_bound, CompactLoad(1, 9 * MB), {"pieces": 2}),
     "what is merged": (compact_bound, CompactLoad(2, 9 * MB), {"held": 10 * MB}),
     "what is kept": (compact_bound, CompactLoad(2, 9 * MB), {"kept": MB}),
-    "documents": (rank_bound, RankLoad(10, 10), {"documents": 9_000}),
+    "a segment": (rank_bound, RankLoad(9_000_000, 9_000, 10), {"segment": 9_000}),
 }
 
 
@@ -122,5 +122,5 @@ def test_links_are_divided_into_few_partitions(links, expected):
 
 
 def test_a_worker_has_a_partition_of_the_links():
-    small, large = (rank_bound(RankLoad(count * PARTITION_LINKS, 0), Parts(2)) for count in (1, 100))
+    small, large = (rank_bound(RankLoad(count * PARTITION_LINKS, 1, 0), Parts(2)) for count in (1, 100))
     assert large - small < 30 * MB

@@ -268,7 +268,7 @@ def test_links_are_read_in_parts_of_their_votes(tmp_path):
         writer.write_rows([link(f"{HUB}{group}", PAGE, "x", 1, fragments=ids)])
     (path,) = [writer.close().path]
     parts = parts_of(str(tmp_path), [path])
-    assert [(part.first, part.count) for part in parts] == [(0, 3), (3, 2)]
+    assert [(part.first, part.groups) for part in parts] == [(0, 3), (3, 2)]
     assert [part.votes for part in parts] == [count * (PARTITION_LINKS // 4 + 1) for count in (3, 2)]
     read = [row for part in parts for row in read_part(str(tmp_path), part, ["source_url", "rel"]).to_pylist()]
     assert read == [{"source_url": f"{HUB}{group}", "rel": ""} for group in range(5)]

@@ -112,6 +112,7 @@ class RankLoad(NamedTuple):
 
     links: int  # and sections that they lead to
     documents: int
+    segment: int  # documents of the largest segment of the index
     used: int = USED
 
 
@@ -153,9 +154,12 @@ def rank_partitions(links: int) -> int:
 
 
 def rank_bound(load: RankLoad, parts: Parts) -> int:
-    """Return the bound of ranking; what its pipelines shuffle is in a file, and a worker has a partition."""
+    """Return the bound of ranking; what its pipelines shuffle is in a file.
+
+    A worker has a partition, or the anchors of the documents of a segment.
+    """
     partitions = rank_partitions(load.links)
-    of_worker = 400 * (load.links // partitions)
+    of_worker = max(800 * load.links // partitions, 400 * load.links * load.segment // max(1, load.documents))
     return load.used + 140 * MB + _processes(parts) + parts.workers * of_worker + 2_000 * partitions**2
 
 

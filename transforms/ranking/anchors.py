@@ -98,9 +98,8 @@ def votes_of(links: Links, pages: Pages) -> Votes:
     chosen = describes.to_numpy(zero_copy_only=False)[codes]
     chosen[is_section] = _are_names(codes[is_section], anchors)
     chosen &= ~_is_address(codes, links.targets, lower, pages)
-    columns = {"host": links.hosts, "folded": folded_codes[codes], "target": links.targets, "anchor": codes}
-    columns |= {"fragment": links.fragments, "is_section": is_section, "is_own": links.is_own}
-    table = pa.table({name: column[chosen] for name, column in columns.items()})
+    columns = [links.hosts, folded_codes[codes], links.targets, links.fragments, is_section, links.is_own, codes]
+    table = pa.table([column[chosen] for column in columns], [*_KEY, *_OF_KEY, "anchor"])
     votes = table.group_by([*_KEY, *_OF_KEY]).aggregate([("anchor", "min")])
     rows, folded = with_words_around(votes.rename_columns([*_KEY, *_OF_KEY, "anchor"]), folded)
     return Votes(rows, (names, folded, folded, anchors, fragments))

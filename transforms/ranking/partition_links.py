@@ -82,7 +82,7 @@ def read_pages(scratch: Scratch, partition: int) -> Pages:
     """The pages of a partition."""
     pages = scratch.read("pages", partition, PAGES).combine_chunks()
     host_of, hosts = endorsements.sorted_codes(pages["host"])
-    return Pages(*(pages[name].combine_chunks() for name in ENDS.names), hosts, host_of)
+    return Pages(pages["key"].combine_chunks(), pages["url"].combine_chunks(), hosts, host_of)
 
 
 class GatherLinks(beam.PTransform):

@@ -104,6 +104,12 @@ def _by_term(column: pa.ListArray) -> list[dict[str, Name]]:
     return found
 
 
+def count_documents(root: str, segment: str) -> int:
+    """The number of a segment's documents."""
+    with open_parquet(root, f"{segment}/{DOCS}") as file:
+        return int(file.metadata.num_rows)
+
+
 def doc_keys(root: str, segment: str) -> pa.ChunkedArray:
     """The URL keys of a segment's documents, in their order."""
     with open_parquet(root, f"{segment}/{DOCS}") as file:

@@ -18,7 +18,7 @@ class Part(NamedTuple):
 
     path: str
     first: int
-    count: int
+    groups: int
     votes: int  # links, and sections that they lead to
 
 
@@ -51,6 +51,6 @@ def _parts_of(root: str, path: str) -> Iterator[Part]:
 def read_part(root: str, part: Part, columns: Sequence[str]) -> pa.Table:
     """Columns of the rows of a part."""
     with open_parquet(root, part.path) as file:
-        numbers = range(part.first, part.first + part.count)
+        numbers = range(part.first, part.first + part.groups)
         rows = file.read_row_groups(numbers, present(file, columns), use_threads=False)
     return conform(rows, pa.schema([LINKS.field(name) for name in columns]))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from ..files import filesystem
-from ..tables.batches import from_ipc, to_ipc
+from ..tables.batches import from_ipc
 
 
 class Scratch(NamedTuple):
@@ -14,7 +14,11 @@ class Scratch(NamedTuple):
     prefix: str
 
     def write(self, name: str, partition: int, table: pa.Table) -> None:
-        filesystem.write_bytes(self._path(name, partition), to_ipc(table), durable=False)
+        """Write a table as it is: edges are read a hundred times."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        filesystem.write_bytes(self._path(name, partition), sink.getvalue().to_pybytes(), durable=False)
 
     def read(self, name: str, partition: int, schema: pa.Schema) -> pa.Table:
         """The table that was written, or one without rows."""

@@ -1,5 +1,6 @@
 """Tables as elements of a PCollection: Arrow IPC bytes, so that rows travel in batches."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -69,13 +70,15 @@ def batches_by(table: pa.Table, numbers: Iterable[int]) -> Iterator[Batch]:
 
 
 def split_by(table: pa.Table, numbers: Iterable[int]) -> Iterator[tuple[int, pa.Table]]:
-    """The rows of a table grouped by their numbers; rows keep their order."""
-    column = np.fromiter(numbers, np.int64, table.num_rows)
+    """The rows of a table grouped by their numbers, in their order; rows keep theirs."""
+    column = np.asarray(numbers, np.int64)
     order = np.argsort(column, kind="stable")
-    found, starts, counts = np.unique(column[order], return_index=True, return_counts=True)
-    rows = table.take(pa.array(order)) if len(found) > 1 else table
-    for number, start, count in zip(found.tolist(), starts, counts, strict=True):
-        yield number, rows.slice(start, count)
+    column = column[order]
+    starts = np.flatnonzero(np.diff(column, prepend=column[:1] - 1))
+    if len(starts) > 1:  # one pass over the rows, however many groups there are
+        table = table.take(pa.array(order))
+    for start, end in itertools.pairwise([*starts.tolist(), len(column)]):
+        yield int(column[start]), table.slice(start, end - start)
 
 
 def release_freed(worked_on: int) -> None:
