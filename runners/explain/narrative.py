@@ -82,7 +82,7 @@ def _unknown(record: UrlRecord) -> str:
         where_found = (
             f"found in {counted(record.referrers, 'page')}, but "
             if record.referrers
-            else "never where_found; it would be "
+            else "never found; it would be "
         )
         return f"not in the crawl: {where_found}rejected: {record.rejected_because}"
     if record.aliases:
@@ -92,13 +92,13 @@ def _unknown(record: UrlRecord) -> str:
         return f"not in the crawl: none of the links to it is followed ({'; '.join(reasons)})"
     if record.referrers:
         return (
-            "not in the crawl: when it was where_found, a rule of [scope] or the limit of redirects rejected it; by the"
+            "not in the crawl: when it was found, a rule of [scope] or the limit of redirects rejected it; by the"
             " settings of now it would be accepted (beamtrawl seeds add DIR URL adds it)"
         )
     if record.robots and not record.robots["allows"]:
-        return "not in the crawl: never where_found; robots.txt would deny it"
+        return "not in the crawl: never found; robots.txt would deny it"
     if record.traps:
-        return "not in the crawl: never where_found; its template looks like a trap, so it would wait or be held"
+        return "not in the crawl: never found; its template looks like a trap, so it would wait or be held"
     return "not in the crawl: no page links to it; if a page did, it would be fetched"
 
 
