@@ -14,11 +14,12 @@ from beamtrawl.transforms.indexing import packing, write_segment
 from beamtrawl.transforms.indexing.analysis import is_further, separate_words, terms_of_piece, tokens, word_class
 from beamtrawl.transforms.indexing.invert import OWN_FIELDS, PHRASE_FIELDS, invert
 from beamtrawl.transforms.indexing.packing import gaps, pack, undo_gaps, unpack
-from beamtrawl.transforms.indexing.segment_files import STORED_PAGE, embedded_footers
+from beamtrawl.transforms.indexing.segment_files import STORED_PAGE
 from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, terms_by_language
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, ROW_GROUP_POSTINGS
 from beamtrawl.transforms.tables import list_offsets
 from tests.support.corpus import documents
+from tests.support.index_faults import embedded_footers
 
 WORDS = [
     *("a", "b", "runs", "running", "dé", "日本語", "C++x", ".NET", "don’t", "_", "\u00a0", "“é—", "Ｃ＋＋", "x" * 70),
