@@ -80,9 +80,7 @@ def _unknown(record: UrlRecord) -> str:
         return f"not in the crawl; without the punctuation at its end, it is: {record.meant}"
     if record.rejected:
         where_found = (
-            f"found in {counted(record.referrers, 'page')}, but "
-            if record.referrers
-            else "never found; it would be "
+            f"found in {counted(record.referrers, 'page')}, but " if record.referrers else "never found; it would be "
         )
         return f"not in the crawl: {where_found}rejected: {record.rejected_because}"
     if record.aliases:
