@@ -118,7 +118,7 @@ def test_every_setting_is_written_with_its_default_but_for_one_without():
         "usage": 1,
         "aliases": 1,
         "traps": 2,
-        "ranking": 2,
+        "ranking": 1,
         "storage": 0,  # index_rounds and body_rounds are shown in comments
     }
     assert "\n# depth = …\n" in render(Settings())
