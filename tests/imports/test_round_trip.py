@@ -111,6 +111,21 @@ def test_status_tells_imported_visits_from_requests(imported: Path) -> None:
     assert f"imported: {len(rows(imported, 'visits'))} visits" in said and "fetching:" not in said
 
 
+def test_stored_bodies_are_read_anew_by_other_rules(crawl: Path, archive: Path, tmp_path: Path) -> None:
+    """The recipe of docs/import.md."""
+    folder, before = tmp_path / "new", tmp_path / "before.csv"
+    folder.mkdir()
+    (folder / "crawl.toml").write_text("[[extract]]\nmatch = '/deep'\nfield = 'named'\ncss = 'h1'\n")
+    query = "SELECT url, length(text) AS characters, outlinks, cardinality(facts) AS facts FROM documents"
+    before.write_text(beamtrawl("sql", crawl, query, "--csv").out)
+    success("import", "warc", folder, archive / "part-*.warc.gz", "--frontier", "--workers", 1)
+    found = beamtrawl("sql", folder, f"{query} EXCEPT FROM '{before}' ORDER BY url", "--unsafe", "--json").out
+    read_more = [(row["url"].rpartition("/")[2], int(row["facts"])) for row in json.loads(found)]
+    assert read_more == [("deep", 1), ("deeper", 1)]
+    assert len(rows(folder, "documents")) == len(rows(crawl, "documents"))
+    assert frontier(folder) == []
+
+
 @pytest.mark.slow("whole crawls")
 def test_with_the_frontier_an_archive_is_continued_live(tmp_path: Path) -> None:
     first, out, folder = tmp_path / "first", tmp_path / "warc", tmp_path / "crawl"

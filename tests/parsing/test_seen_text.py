@@ -26,6 +26,11 @@ SEEN = {
     ),
     "hidden until it is found": ("<div hidden=until-found>The kinkajou</div>", ["The kinkajou"]),
     "hidden": ("<div hidden>a</div><div hidden=hidden>b</div>", []),
+    # PaperMod, a theme of Hugo
+    "a hidden link of a heading to itself": (
+        "<h2 id=use>Use<a hidden class=anchor aria-hidden=true href='#use'>#</a></h2>",
+        ["Use"],
+    ),
     "details": ("<details><summary>More</summary><p>inside</details>", ["More", "inside"]),
     # Starlight; Sphinx (docutils 0.18 and later) has its footnotes in an aside, too
     "a call-out": (

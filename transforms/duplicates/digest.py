@@ -22,7 +22,8 @@ _ADVERTS = (
     *("advertisement", "advertising:", "ad:", "ads:", "ads by ", "sponsored:", "sponsored by ", "promoted:"),
     *("anzeige:", "werbung:", "publicité", "publicidad:", "広告", "广告", "廣告", "광고"),
 )
-_MAY_BE_ADVERT = re.compile(rf"\n(?:{'|'.join(_ADVERTS)})", re.IGNORECASE)
+_INITIALS = "".join({case for advert in _ADVERTS for case in (advert[0], advert[0].upper())})
+_MAY_BE_ADVERT = re.compile(rf"\n(?=[{_INITIALS}])(?:{'|'.join(_ADVERTS)})", re.IGNORECASE)
 _NOTICES = frozenset(
     """
     generated rendered updated modified revised retrieved accessed printed cached visit visits visitor visitors hits
@@ -99,9 +100,10 @@ def settle(text: str) -> str:
     if CODE in text:
         text = _INDENTATION.sub("\n", f"\n{text}")[1:]
     lines = text.split("\n")
-    for number in {*_suspects(text, lines)}:
+    suspects = {*_suspects(text, lines)}
+    for number in suspects:
         lines[number] = _settle(lines[number])
-    return "\n".join(filter(None, lines))
+    return "\n".join(filter(None, lines)) if suspects or not all(lines) else text
 
 
 def _suspects(text: str, lines: Sequence[str]) -> Iterator[int]:
@@ -110,8 +112,10 @@ def _suspects(text: str, lines: Sequence[str]) -> Iterator[int]:
     numbered = list(itertools.compress(range(len(lines)), digits))
     has_clock = _CLOCK.search(text) is not None
     yield from _notices([number for number in numbered if has_clock or len(lines[number]) <= _NOTICE], lines)
-    if " ago" in text or _MAY_BE_ADVERT.search(text) or _is_advert(text):
-        yield from (number for number, line in enumerate(lines) if " ago" in line or _is_advert(line))
+    if " ago" in text:
+        yield from (number for number, line in enumerate(lines) if " ago" in line)
+    if _MAY_BE_ADVERT.search(text) or _is_advert(text):
+        yield from (number for number, line in enumerate(lines) if _is_advert(line))
 
 
 def _notices(numbers: Sequence[int], lines: Sequence[str]) -> Iterator[int]:

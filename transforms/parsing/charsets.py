@@ -14,7 +14,8 @@ _DEFAULT = "windows-1252"
 _CONTEXT = 1_024  # bytes before the first that are not ASCII
 
 _COMMENT = re.compile(rb"<!--(?:>|.*?(?:-->|\Z))", re.DOTALL)
-_META = re.compile(rb"<meta[\t\n\x0c\r /][^>]{0,1000}>", re.IGNORECASE)
+# The case is not ignored by a flag: without one, a search goes from one "<" to the next.
+_META = re.compile(rb"<[mM][eE][tT][aA][\t\n\x0c\r /][^>]{0,1000}>")
 _XML_ENCODING = re.compile(rb"<\?xml[^>]*?encoding[\x01-\x20]*=[\x01-\x20]*(\"[^\">]*\"|'[^'>]*')")
 
 _GB = ("gbk", "gb18030")

@@ -143,7 +143,7 @@ def seen(root: Element) -> list[Element]:
     mark(nosnippet)
     for element in unread:
         element.extract()
-    return hidden
+    return [element for element in hidden if element.parent is not None]
 
 
 def leave_out(root: Element, hidden: Iterable[Element]) -> list[tuple[Element, Node]]:

@@ -37,8 +37,6 @@ _BEGINS = re.compile(f"{_BEGIN}([0-9]+){_BEGIN}")
 _SPACES = tuple(space for space in map(chr, range(0x3001)) if space.isspace() and space not in " \t\n\f\r")
 """White space that the layout leaves as it is."""
 
-_ASCII_SPACES = tuple(filter(str.isascii, _SPACES))
-
 _LAYOUT = PlainText(layout="strict")
 
 
@@ -152,8 +150,8 @@ def line_of(text: str) -> str:
 
 def _lines(text: str, begins: Sequence[tuple[int, str]]) -> Lines:
     """The lines of a text in which marks have the numbers of what begins."""
-    reader = _Reader()
-    first, *rest = _BEGINS.split(_with_spaces(text))
+    reader = _Reader(text)
+    first, *rest = _BEGINS.split(text)
     reader.add_all(first)
     for number, after in zip(rest[::2], rest[1::2], strict=True):
         piece = after
@@ -174,24 +172,14 @@ def _lines(text: str, begins: Sequence[tuple[int, str]]) -> Lines:
     return reader.found
 
 
-def _with_spaces(text: str) -> str:
-    """A text as the layout has it, in which all white space but line ends is one space."""
-    if not (spaces := [space for space in (_ASCII_SPACES if text.isascii() else _SPACES) if space in text]):
-        return text
-    for space in spaces:
-        text = text.replace(space, " ")
-    while "  " in text:
-        text = text.replace("  ", " ")
-    return text.replace(" \n", "\n").replace("\n ", "\n").strip(" ")
-
-
 class _Reader:
     """Collects lines."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str) -> None:
         self.found = Lines([], [], [])
         self.begins: tuple[int, str] | None = None  # a section, with the next line that there is
         self.marks = ""  # around lines that are empty without them: these belong to the next line
+        self._spaces = [space for space in _SPACES if space in text]
 
     def add_all(self, text: str, is_code: bool = False) -> None:
         lines = [line for line in text.split("\n") if line and not line.isspace()]
@@ -199,11 +187,15 @@ class _Reader:
         while place < len(lines) and (not is_plain or self.begins or self.marks):
             self.add(lines[place], is_code)
             place += 1
-        lines = lines[place:]
-        self.found.lines.extend([_indentation(line) + collapse(line) for line in lines] if is_code else lines)
+        lines = lines[place:] if place else lines
+        if is_code:
+            lines = [_indentation(line) + collapse(line) for line in lines]
+        for space in () if is_code else self._spaces:
+            lines = [collapse(line) if space in line else line for line in lines]
+        self.found.lines.extend(lines)
 
     def add(self, line: str, is_code: bool = False) -> None:
-        start = _indentation(line) if is_code else ""
+        start = _indentation(without_marks(line)) if is_code else ""
         line = collapse(line)
         if line[-1:] == "¶":
             line = line.rstrip(" ¶")
@@ -220,6 +212,6 @@ class _Reader:
 
 
 def _indentation(line: str) -> str:
-    """What a line of code begins with."""
-    line = without_marks(line)
-    return CODE + " " * min(len(line[: len(line) - len(line.lstrip())].expandtabs()), _MAX_INDENTATION)
+    """What a line of code without marks begins with."""
+    spaces = line[: len(line) - len(line.lstrip())]
+    return CODE + " " * min(len(spaces.expandtabs()), _MAX_INDENTATION) if spaces else CODE
