@@ -3,7 +3,7 @@
 import functools
 import re
 import zlib
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .novelty import pack
@@ -45,7 +45,7 @@ def page_words(page: Shown) -> PageWords:
     titled, told = set(_WORD.findall(page.title.lower())), set(_WORD.findall(page.text.lower()))
     joined = {word: _PART.findall(word) for word in titled | told if not word.isalnum()}
 
-    def within(words: Set[str], names: Set[str]) -> set[str]:
+    def within(words: set[str], names: set[str]) -> set[str]:
         """The words all of whose runs of letters and digits are in `names`."""
         return (words & names).union(word for word, parts in joined.items() if names.issuperset(parts))
 
