@@ -30,7 +30,7 @@ def test_what_cannot_exist_is_beside_a_page(url: str, pattern: str) -> None:
 
 
 def row(url: str, title: str, text: str | None, links: tuple[str, ...] = ()) -> YieldRow:
-    words = page_words([Shown(title, text or "", url, links)])[0]
+    words = page_words(Shown(title, text or "", url, links))
     found = dict.fromkeys(YieldRow.__annotations__) | {"url": url, "title_words": words.title, "frame": 7}
     return found | {"words": None if text is None else words.text, "own_words": words.own}  # type: ignore[return-value]
 

@@ -32,12 +32,11 @@ def yield_rows(visits: Iterable[tuple[VisitRow, Page | None]]) -> list[YieldRow]
     """The rows of the URLs that are evidence, of all visits of a batch with their pages."""
     found = [(visit, page) for visit, page in visits if _is_evidence(visit, page)]
     rows = [_row(visit) for visit, _ in found]
-    with_page = [(row, page) for row, (_, page) in zip(rows, found, strict=True) if page is not None]
-    for (row, page), words in zip(
-        with_page, page_words([_shown(row["url"], page) for row, page in with_page]), strict=True
-    ):
-        row["title_words"], row["words"], row["own_words"] = words
-        row["frame"] = _frame(words, page)
+    for row, (_, page) in zip(rows, found, strict=True):
+        if page is not None:
+            words = page_words(_shown(row["url"], page))
+            row["title_words"], row["words"], row["own_words"] = words
+            row["frame"] = _frame(words, page)
     return rows
 
 
