@@ -89,7 +89,7 @@ BAD: list[tuple[list[str], int, str]] = [
     ([*NEW, "--", "--nonsense=1"], 2, "--nonsense=1"),
     *((["status", path], 1, f"{path} holds no crawl") for path in ("FILE", "LOOP", "LOST", "PIPE")),
     (["status", "nonsense://x/y"], 1, "nonsense://"),
-    *(([command, "TOML"], 2, "crawl.toml") for command in ("status", "rank", "compact")),
+    *(([command, "TOML"], 2, "crawl.toml") for command in ("status", "compact")),
     *(([*command, "CUT", *rest], 1, "cannot be used") for command, rest in (
         (["search"], ["fish"]), (["sql"], ["SELECT 1"]), (["clean"], []), (["block"], ["a.test"]), (["rank"], []),
     )),
