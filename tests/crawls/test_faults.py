@@ -100,7 +100,7 @@ def fold(path: Path) -> None:
 
 
 def ranked(path: Path) -> None:
-    rank(CrawlDir(str(path)), InProcess(), 1_000_000, NOW)
+    rank(CrawlDir(str(path)), InProcess(), NOW)
 
 
 def seeds(path: Path) -> None:

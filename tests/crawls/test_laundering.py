@@ -44,7 +44,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four rounds of a site that changes after two of them, and its links ranked."""
     path = tmp_path_factory.mktemp("laundering") / "crawl"
     crawl_changing_site(path)
-    rank(CrawlDir(str(path)), InProcess(), 1 << 20, datetime.now(UTC))
+    rank(CrawlDir(str(path)), InProcess(), datetime.now(UTC))
     (path / "crawl.toml").write_text(render(settings()))
     return path
 

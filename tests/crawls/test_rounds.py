@@ -191,7 +191,7 @@ def merge_all(path: Path, engine: Engine) -> list[str]:
         merge_tables(directory, engine, all_runs),
         drop_bodies(directory, engine, 0),
         rebuild_index(directory, engine, korean_morphemes=False),
-        rank(directory, engine, 0, datetime(2026, 1, 1, tzinfo=UTC)),
+        rank(directory, engine, datetime(2026, 1, 1, tzinfo=UTC)),
     ]
     return [step.step for step in steps if step]
 

@@ -67,10 +67,10 @@ def test_an_import_on_prism_gives_the_same_tables(tmp_path: Path) -> None:
 
 
 def rank_and_merge(path: Path, chosen: Engine) -> list[str]:
-    """Rank in partitions, merge all segments and all tables; gives the steps that were committed."""
+    """Rank, merge all segments and all tables; gives the steps that were committed."""
     directory = CrawlDir(str(path))
     steps = [
-        rank(directory, chosen, 1, datetime(2026, 1, 1, tzinfo=UTC)),  # more links than this: on the engine
+        rank(directory, chosen, datetime(2026, 1, 1, tzinfo=UTC), partitions=9),
         merge(directory, chosen, ALL),
         merge_tables(directory, chosen, all_runs),
     ]

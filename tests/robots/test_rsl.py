@@ -12,13 +12,14 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.runners.exports.selection import INPUT, TRAINING, left_out, may_use
+from beamtrawl.runners.exports.selection import INPUT, TRAINING, Rights
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.rights import rsl
 from beamtrawl.transforms.rights.rsl import MAX_BYTES
 from beamtrawl.transforms.robots.lookup import robots_row, start_search
 from beamtrawl.transforms.robots.stored_signals import StoredSignals, stated
+from tests.support.rights import tdm_rules
 from tests.support.tables import each_row
 
 PAGE, URL = "http://a.test/blog/a", "http://a.test/l.xml"
@@ -245,10 +246,8 @@ def said(case: Case) -> tuple[str, StoredSignals]:
     read = {url: rsl.parse(text if isinstance(text, bytes) else text.encode()) for url, text in case.licences.items()}
     signals = stated({row["origin"]: row}, {PAGE: columns["rsl"]} if columns["rsl"] else {}, read)
     found = columns["search"] is not False and not signals.hides(pa.chunked_array([[PAGE]]))[0]
-    exported = [
-        left_out(purpose, may_use(purpose, columns, signals.denies(PAGE, purpose.signal), case.mining), ()) is None
-        for purpose in (TRAINING, INPUT)
-    ]
+    rights, document = Rights(tdm_rules=tdm_rules(case.mining), signals=signals), columns | {"url": PAGE}
+    exported = [rights.may_use(purpose, document) is not False for purpose in (TRAINING, INPUT)]
     fates = zip("citm", (robots.allows(PAGE)[0], found, *exported), strict=True)
     return "".join(letter if done else "-" for letter, done in fates), signals
 

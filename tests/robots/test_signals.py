@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from beamtrawl.runners.exports.selection import INPUT, TRAINING, left_out, may_use
+from beamtrawl.runners.exports.selection import INPUT, TRAINING, Rights
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.directory.manifests import Manifest
 from beamtrawl.transforms.parsing.html_page import parse_page
@@ -21,6 +21,7 @@ from beamtrawl.transforms.robots.signal_lines import SignalLines, statement_of
 from beamtrawl.transforms.robots.stored_signals import StoredSignals, lines_of, read_signals
 from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
 from beamtrawl.transforms.urls import index_scope
+from tests.support.rights import tdm_rules
 
 ALL, MINE = "User-agent: *\n", "User-agent: bot\n"
 OTHER = "User-agent: otherbot\n"
@@ -128,8 +129,8 @@ ROBOTS = [
 
 
 def fate(allowed: bool, usage: Usage) -> str:
-    row = usage.columns("text/html")
-    exported = [left_out(purpose, may_use(purpose, row, False, None), ()) is None for purpose in (TRAINING, INPUT)]
+    document = usage.columns("text/html") | {"url": "http://a.test/"}
+    exported = [Rights().may_use(purpose, document) is not False for purpose in (TRAINING, INPUT)]
     return "".join(
         letter if done else "-"
         for letter, done in zip("citm", (allowed, usage.search() is not False, *exported), strict=True)
@@ -155,8 +156,9 @@ USES = {
 def test_statements_of_a_document_replace_those_of_the_file_of_tdmrep(
     denied: bool, training: bool | None, reservation: bool | None, mining: bool | None, use: bool | None
 ) -> None:
-    document = {"ai_training": training, "tdm_reservation": reservation}
-    assert may_use(TRAINING, document, denied, mining) is use
+    document = {"url": "http://a.test/", "ai_training": training, "tdm_reservation": reservation}
+    signals = StoredSignals({"http://a.test": lines_of("ai-train=no")} if denied else {})
+    assert Rights(tdm_rules=tdm_rules(mining), signals=signals).may_use(TRAINING, document) is use
 
 
 def rules_of(robots: str) -> Rules:

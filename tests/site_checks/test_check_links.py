@@ -125,13 +125,14 @@ def test_nothing_is_new_since_the_last_round(crawled: Path) -> None:
     assert (code, out.splitlines()[-1]) == (0, "4 pages checked, 0 findings")
 
 
+_HELP = "; see: beamtrawl check links --help"
 WRONG = {
     ("--since", "9"): "--since 9: the rounds of the crawl are 1 to 3; name one of them",
-    ("--since", "0"): "--since 0: the rounds of the crawl are 1 to 3; name one of them",
-    ("--slow", "0"): "--slow 0: give a number of seconds above 0",
-    ("--slow", "nan"): "--slow nan: give a number of seconds above 0",
-    ("--slow", "inf"): "--slow inf: give a number of seconds above 0",
-    ("--slow=-1",): "--slow -1: give a number of seconds above 0",
+    ("--since", "0"): f"argument --since: 0: must be a whole number of at least 1{_HELP}",
+    ("--slow", "0"): f"argument --slow: 0: must be a number of more than 0, and at most 1e+12{_HELP}",
+    ("--slow", "nan"): f"argument --slow: nan: must be a number of more than 0, and at most 1e+12{_HELP}",
+    ("--slow", "inf"): f"argument --slow: inf: must be a number of more than 0, and at most 1e+12{_HELP}",
+    ("--slow=-1",): f"argument --slow: -1: must be a number of more than 0, and at most 1e+12{_HELP}",
     ("--rule", "gone", "--fail-on", "moved"): "--fail-on moved: --rule leaves it out",
 }
 

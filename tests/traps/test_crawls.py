@@ -4,7 +4,6 @@ All trap sites, without HTTP and Beam: test_rounds.py.
 """
 
 import re
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -199,20 +198,3 @@ def test_a_site_that_is_all_alike_is_no_trap(crawled: Crawled) -> None:
     """There is no telling its pages apart, and no end of small sites like this."""
     assert sorted(crawled.asked["alike.test"]) == sorted(ALIKE)
     assert not {url for url in held(crawled.path) if url.startswith(crawled.web.url("alike.test"))}
-
-
-@pytest.mark.slow("whole crawls")
-def test_a_sample_ignores_the_budgets_of_templates(tmp_path: Path) -> None:
-    """Else an estimate would know the templates with large budgets only."""
-    names = [f"/item/{number}" for number in range(100)]
-    pages = {name: html(name, f"The text of {name}.") for name in names}
-    sample = {"priority__random": True, "limits__max_pages_per_round": 80}
-    visits = {}
-    with Web({"a.test": {"/": html("Home", links=names), **pages}}) as web:
-        crawl(tmp_path / "first", [web.url("a.test")], rounds=1)
-        for name, changes in {"round": {}, "sample": sample}.items():
-            shutil.copytree(tmp_path / "first", tmp_path / name)
-            crawl(tmp_path / name, rounds=1, **changes)
-            visits[name] = sum("/item/" in url for url in visited(tmp_path / name))
-    assert 0 < visits["round"] < 80, "the template has no budget to ignore"
-    assert visits["sample"] == 80
