@@ -22,7 +22,10 @@ from .tombstones import alive, read_tombstones
 from .write_segment import DOCS
 
 FAN_IN = 10
-"""The number of segments of a tier from which on they are merged, all of them: a large round writes many."""
+"""The number of segments of a tier from which on they are merged."""
+
+MOST_MERGED = 2 * FAN_IN
+"""The most segments that are merged into one: more at a time take more for each document, and no second worker."""
 
 SMALL_DOCUMENTS = 1_000
 """Segments of fewer documents are the first tier; each further tier holds up to ten times as many."""
@@ -48,8 +51,7 @@ class Sized(NamedTuple):
 def full_tiers(segments: Sequence[Sized]) -> list[list[int]]:
     """The groups of segments to merge now; a group of one is a segment with too many dead documents.
 
-    A full tier is merged as a whole, the oldest first, as far as MAX_DOCUMENTS allows. Segments of more than half of it
-    are not merged with others.
+    The oldest of a tier come first. Segments of more than half of MAX_DOCUMENTS are not merged with others.
     """
     groups: list[list[int]] = []
     tiers: dict[int, list[int]] = {}
@@ -58,7 +60,7 @@ def full_tiers(segments: Sequence[Sized]) -> list[list[int]]:
             tiers.setdefault(_tier(segment.alive), []).append(number)
     for _, rest in sorted(tiers.items()):
         while len(rest) >= FAN_IN:
-            groups.append(_fitting(rest, segments))
+            groups.append(_fitting(rest[:MOST_MERGED], segments))
             del rest[: len(groups[-1])]
     merged = {number for group in groups for number in group}
     dead = [
