@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
-from tests.support.command_line import PROGRAM
+from tests.support.command_line import PROGRAM, group_lives
 from tests.support.crawls import rows
 from tests.support.web import Web, html, plain
 
@@ -105,14 +105,6 @@ def test_workers_end_with_their_driver(tmp_path: Path, hosts: dict[str, dict]) -
         while group_lives(process.pid):
             assert time.monotonic() < patience
             time.sleep(0.01)
-
-
-def group_lives(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 @pytest.mark.parametrize(

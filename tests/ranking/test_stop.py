@@ -11,21 +11,13 @@ import pytest
 
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from benchmarks.large_links import make
-from tests.support.command_line import PROGRAM, beamtrawl
+from tests.support.command_line import PROGRAM, beamtrawl, group_lives
 
 pytestmark = pytest.mark.slow("kills")
 
 
 def start(*words: str) -> subprocess.Popen:
     return subprocess.Popen([*PROGRAM, *words], stderr=subprocess.PIPE, text=True, start_new_session=True)
-
-
-def group_lives(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 @pytest.fixture(scope="module")

@@ -72,3 +72,12 @@ def success(*words: object) -> str:
 def contents(directory: Path) -> dict[Path, bytes]:
     """All files below a directory."""
     return {path.relative_to(directory): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def group_lives(group: int) -> bool:
+    """Whether any process of a group is there."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True

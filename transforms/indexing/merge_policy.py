@@ -25,7 +25,7 @@ FAN_IN = 10
 """The number of segments of a tier from which on they are merged."""
 
 MOST_MERGED = 2 * FAN_IN
-"""The most segments that are merged into one: more at a time take more for each document, and no second worker."""
+"""The most segments that are merged into one: more take longer for each document, and leave other workers idle."""
 
 SMALL_DOCUMENTS = 1_000
 """Segments of fewer documents are the first tier; each further tier holds up to ten times as many."""
