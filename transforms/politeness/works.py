@@ -1,5 +1,6 @@
 """Work items of a round: the due URLs of each host, and its known state."""
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -8,11 +9,12 @@ from typing import Any, NamedTuple
 from ..frontier.failed_templates import failed_last
 from ..frontier.selection import Due, choose
 from ..frontier.trap_budgets import Budgets
-from ..robots.lookup import RobotsSearch, known_robots
+from ..robots.lookup import Robots, RobotsSearch, known_robots
+from ..robots.rules import Verdict
 from ..tables.schemas import HostRow, RobotsRow
 from ..traps.allow_list import compile_allow_list
 from ..traps.novelty import unpack
-from ..urls.canonical import host_name
+from ..urls.canonical import host_name, origin
 from . import backoff, host_queue
 from .clock import SYSTEM_CLOCK, Clock, monotonic
 from .context import VisitContext
@@ -55,7 +57,7 @@ def work_of(
         count = min(count + len(visited), context.limits.max_pages_per_host_per_round)
         if total := context.limits.max_pages_per_host_total:
             count = min(count, max(0, total - max((state["visits"] or 0 for state in states), default=0)))
-        budgets = _budgets(sides["traps"], context) if context.traps.detect else None
+        budgets = _budgets(sides, context, now) if context.traps.detect else None
 
         def admit(queue: list[Due]) -> list[Due]:
             return failed_last(list(budgets.admit(queue)) if budgets else queue)
@@ -67,12 +69,26 @@ def work_of(
     return Work(host, [tuple(each) for each in due], list(sides["robots"]), row, [])
 
 
-def _budgets(known: Iterable[dict[str, Any]], context: VisitContext) -> Budgets:
-    """Return the budgets of a host's templates; `known` are rows of traps and of trap_samples."""
-    rows = list(known)
+def _budgets(sides: Mapping[str, Iterable[Any]], context: VisitContext, now: datetime) -> Budgets:
+    """Return the budgets of a host's templates, by its rows of traps and of trap_samples.
+
+    What the host's robots.txt is known to forbid passes beside them: it costs no request, and ends in this round.
+    """
+    rows: list[dict[str, Any]] = list(sides["traps"])
     forms = (form for row in rows if "forms" in row for form in unpack(row["forms"]))
-    is_allowed = compile_allow_list(context.traps.allow)
-    return Budgets((row for row in rows if "template" in row), forms, is_allowed, context.secret)
+    is_listed = compile_allow_list(context.traps.allow)
+
+    @functools.cache
+    def robots() -> dict[str, Robots]:  # read if any URL has a budget
+        return known_robots(sides["robots"], context.identity.token, now).current
+
+    def is_free(url: str) -> bool:
+        if is_listed(url):
+            return True
+        known = robots().get(origin(url))
+        return known is not None and known.verdict is not Verdict.UNREACHABLE and not known.allows(url)[0]
+
+    return Budgets((row for row in rows if "template" in row), forms, is_free, context.secret)
 
 
 def turn_of(work: Work, context: VisitContext, now: datetime, clock: Clock = SYSTEM_CLOCK) -> host_queue.HostTurn:
