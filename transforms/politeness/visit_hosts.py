@@ -76,13 +76,13 @@ class _VisitFn(beam.DoFn):
 
     def process(
         self,
-        queue_to_works: tuple[str, list[tuple]],
+        queue_to_works: tuple[str, Iterable[list[tuple]]],
         held: dict[str, datetime],
         window: Any = beam.DoFn.WindowParam,
         timestamp: Any = beam.DoFn.TimestampParam,
     ) -> Iterator[tuple]:
         self._stamp = (timestamp, (window,))
-        shared, works = queue_to_works[0], [Work._make(work) for work in queue_to_works[1]]
+        shared, works = queue_to_works[0], [Work._make(work) for some in queue_to_works[1] for work in some]
         scheduler = self._scheduler = self._scheduler or self._open(held)
         works = [self._adopted.take_over(work) for work in works]
         now = datetime.now(UTC)
@@ -169,8 +169,8 @@ class _VisitMovedFn(_VisitFn):
             addresses = self._scheduler.names.addresses_of(work.host) if scope == "address" else []
             name = host_queue.shared_queue_name(work.host, scope, addresses)
             queues.setdefault(name, []).append(tuple(work._replace(addresses=addresses)))
-        for queue_to_works in queues.items():
-            yield from super().process(queue_to_works, held, window, timestamp)
+        for name, some in queues.items():
+            yield from super().process((name, [some]), held, window, timestamp)
 
 
 class VisitHosts(beam.PTransform):
@@ -196,7 +196,6 @@ class VisitHosts(beam.PTransform):
             domain_to_sides
             | "Work" >> beam.ParDo(_WorkFn(self._context))
             | "ByQueue" >> beam.GroupByKey()
-            | "Join" >> beam.MapTuple(lambda queue, works: (queue, [work for some in works for work in some]))
         )
         held = beam.pvalue.AsSingleton(self._held)
         first = dataclasses.replace(self._context, emits_moved=True)
