@@ -62,10 +62,10 @@ class Spool:
                     return bytes(part[place - start : place - start + size])
         data = os.pread(self._file.fileno(), size, place)
         while len(data) < size:  # the kernel reads two gigabytes at once, at most
-            part = os.pread(self._file.fileno(), size - len(data), place + len(data))
-            if not part:
+            more = os.pread(self._file.fileno(), size - len(data), place + len(data))
+            if not more:
                 raise OSError(f"a temporary file has ended before byte {place + size}")
-            data += part
+            data += more
         return data
 
 

@@ -69,10 +69,12 @@ class _VisitFn(beam.DoFn):
         filesystem.store_of(self._context.root).keep(self._context.root)
 
     def teardown(self) -> None:
+        self.start_bundle()  # without the hosts of the last one: the pipeline refers to this function for longer
         filesystem.store_of(self._context.root).release(self._context.root)
 
     def start_bundle(self) -> None:
         self._scheduler: HostScheduler | None = None
+        self._robots: dict[str, list[RobotsRow]] = {}
 
     def process(
         self,
@@ -111,7 +113,6 @@ class _VisitFn(beam.DoFn):
         context, crawl = self._context, CrawlDir(self._context.root)
         leftovers = find_leftovers(crawl, context.attempt)
         self._adopted = Adopted.read(crawl.root, leftovers, hosts)
-        self._robots: dict[str, list[RobotsRow]] = {}
         if leftovers != NOTHING_LEFT:  # another bundle may have sent a request to any host until now
             self._context = context = self._after_leftovers(context)
         self._keeper = Keeper(crawl, context.attempt, context.round, context.limits.piece_time)
@@ -192,11 +193,7 @@ class VisitHosts(beam.PTransform):
         self._held = held
 
     def expand(self, domain_to_sides: beam.PCollection[tuple[str, dict[str, Any]]]) -> beam.PCollection[tuple]:
-        queue_to_works = (
-            domain_to_sides
-            | "Work" >> beam.ParDo(_WorkFn(self._context))
-            | "ByQueue" >> beam.GroupByKey()
-        )
+        queue_to_works = domain_to_sides | "Work" >> beam.ParDo(_WorkFn(self._context)) | "ByQueue" >> beam.GroupByKey()
         held = beam.pvalue.AsSingleton(self._held)
         first = dataclasses.replace(self._context, emits_moved=True)
         moved = queue_to_works | "Visit" >> beam.ParDo(_VisitFn(first), held)
