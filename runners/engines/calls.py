@@ -72,7 +72,7 @@ class CalledFn(NamedTuple):
 
 
 class Call(Vertex):
-    """A ParDo. Until its side inputs are complete, elements wait."""
+    """A ParDo. Until its side inputs are complete, elements wait, pickled."""
 
     def __init__(
         self,
@@ -80,17 +80,21 @@ class Call(Vertex):
         sides: Sequence[list[WindowedValue]],
         outputs: Mapping[str | None, Output],
         is_ready: Callable[[], bool],
+        spool: Spool,
     ) -> None:
         self._called, self._sides, self._outputs, self._is_ready = called, sides, outputs, is_ready
-        self._waiting: list[WindowedValue] = []
+        self._waiting = SpooledList(spool)
         self._runner: DoFnRunner | None = None
         self._in_bundle = False
 
     def read(self, value: WindowedValue) -> None:
+        if self._in_bundle or self._is_ready():
+            self._process(value)
+        else:
+            self._waiting.append(pickle.dumps(value.value, pickle.HIGHEST_PROTOCOL))
+
+    def _process(self, value: WindowedValue) -> None:
         if not self._in_bundle:
-            if not self._is_ready():
-                self._waiting.append(value)
-                return
             self._begin_bundle()
         assert self._runner
         self._runner.process(value)
@@ -104,9 +108,8 @@ class Call(Vertex):
         self._in_bundle = True
 
     def run(self, end_bundle: Callable[[], None]) -> None:
-        waiting, self._waiting = self._waiting[::-1], []
-        while waiting:
-            self.read(waiting.pop())
+        for pickled in self._waiting:
+            self._process(windowed(pickle.loads(pickled)))
 
     def end_bundle(self) -> None:
         if self._in_bundle and self._runner:
@@ -130,20 +133,16 @@ class PooledCall(Call):
         pool: Pool,
         spool: Spool,
     ) -> None:
-        super().__init__(called, sides, outputs, lambda: True)
-        self._pool, self._elements = pool, SpooledList(spool)
-
-    def read(self, value: WindowedValue) -> None:
-        self._elements.append(pickle.dumps(value.value, pickle.HIGHEST_PROTOCOL))
+        super().__init__(called, sides, outputs, lambda: False, spool)
+        self._pool = pool
 
     def run(self, end_bundle: Callable[[], None]) -> None:
-        if len(self._elements) > 1:
-            shares = self._elements.divided(self._pool.count if self._called.runs_at_once else 1)
-            for tag, value in self._pool.run(self._pickled(), *shares):
-                self._outputs[tag].receive(windowed(value))
+        if len(self._waiting) < 2:
+            super().run(end_bundle)
             return
-        for element in self._elements:
-            super().read(windowed(pickle.loads(element)))
+        shares = self._waiting.divided(self._pool.count if self._called.runs_at_once else 1)
+        for tag, value in self._pool.run(self._pickled(), *shares):
+            self._outputs[tag].receive(windowed(value))
 
     def _pickled(self) -> bytes:
         """What makes the function in a worker."""

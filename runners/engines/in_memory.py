@@ -4,13 +4,14 @@ With a pool of worker processes, these run the functions behind a Reshuffle, a g
 
 The FnApiRunner translates a pipeline, plans bundles, and encodes each element for a worker in the same process: most of
 the time of a step of few pages. Here functions are called as Beam's worker calls them, and an element reaches the next
-function before its own function goes on, so it is never stored. Stored are the elements of a GroupByKey, pickled, in a
-temporary file, and of side inputs, and what waits for a side input. A bundle behind a join (CoGroupByKey) ends with 4
-MB; all other elements of a source are one bundle. Windows, triggers, state, timers and Beam's counters
-do not exist here.
+function before its own function goes on, so it is never stored. Stored are the elements of a GroupByKey, and what waits for a
+side input, pickled, in a temporary file; and side inputs, in memory. A bundle behind a join (CoGroupByKey) ends with 4
+MB; all other elements of a source are one bundle. Windows, triggers, state, timers and Beam's counters do not exist
+here.
 """
 
 import contextlib
+import gc
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -53,6 +54,9 @@ class InMemoryRunner(PipelineRunner):
     def run_pipeline(self, pipeline: beam.Pipeline, options: PipelineOptions) -> PipelineResult:
         with Spool() as spool:
             _Graph(pipeline, self._look, self._pool, spool, self._spread).run()
+            if spool.size >= BUNDLE_BYTES:  # its functions have made cycles, and so has the graph
+                gc.collect()
+                release_freed(spool.size)
         return _Done(PipelineState.DONE)
 
 
@@ -103,21 +107,18 @@ class _Group(Vertex):
         super().__init__(output)
         self._look = look
         self._groups: dict[Any, SpooledList] = defaultdict(partial(SpooledList, spool))
-        self._sizes: dict[Any, int] = defaultdict(int)
         self._most_bytes = BUNDLE_BYTES if is_join else float("inf")
 
     def read(self, value: WindowedValue) -> None:
         key, element = value.value
-        pickled = pickle.dumps(element, pickle.HIGHEST_PROTOCOL)
-        self._groups[key].append(pickled)
-        self._sizes[key] += len(pickled)
+        self._groups[key].append(pickle.dumps(element, pickle.HIGHEST_PROTOCOL))
 
     def run(self, end_bundle: Callable[[], None]) -> None:
         bundle_bytes = 0
         for key in list(self._groups):
             self._look()
             pickled = self._groups.pop(key)
-            bundle_bytes += self._sizes.pop(key)
+            bundle_bytes += pickled.size
             self._output.receive(windowed((key, _Values(pickled))))
             if bundle_bytes >= self._most_bytes:
                 del pickled
@@ -166,10 +167,11 @@ class _Graph:
     def run(self) -> None:
         try:
             for number, vertex in enumerate(self._vertices):
-                self._at = number
+                self._at, before = number, self._spool.size
                 vertex.run(self._end_bundle)
                 self._end_bundle()
                 vertex.close()
+                release_freed(self._spool.size - before)
         finally:
             with contextlib.ExitStack() as stack:  # closes all of them, even if one fails
                 for vertex in reversed(self._vertices):
@@ -224,7 +226,7 @@ class _Graph:
                 return PooledCall(called, sides, outputs, self._pool, self._spool)
             self._spread.update(applied.outputs.values())  # it only sorts the values of a group by tag
         needed = max((self._made_by[side.pvalue] for side in applied.side_inputs), default=-1)
-        return Call(called, sides, outputs, lambda: needed < self._at)
+        return Call(called, sides, outputs, lambda: needed < self._at, self._spool)
 
     def _stored(self, collection: beam.PCollection) -> list[WindowedValue]:
         """The elements of a side input, once they are there."""

@@ -167,16 +167,16 @@ def bundle(root: Path, servers: Servers, **more: float) -> _VisitFn:
     return visit
 
 
-def run(visit: _VisitFn, elements: list[tuple[str, list[tuple]]]) -> None:
+def run(visit: _VisitFn, elements: list[tuple[str, list[list[tuple]]]]) -> None:
     """All that an engine does with a bundle after its start."""
     for element in elements:
         list(visit.process(element, {}))
     list(visit.finish_bundle())
 
 
-def works(*queues: list[str]) -> list[tuple[str, list[tuple]]]:
+def works(*queues: list[str]) -> list[tuple[str, list[list[tuple]]]]:
     hosts = [(queue[0].split("/")[2], queue) for queue in queues]
-    return [(host, [tuple(Work(host, [tuple(due(url)) for url in queue], [], None, []))]) for host, queue in hosts]
+    return [(host, [[tuple(Work(host, [tuple(due(url)) for url in queue], [], None, []))]]) for host, queue in hosts]
 
 
 def test_a_bundle_that_is_run_again_asks_nothing_again(tmp_path: Path) -> None:

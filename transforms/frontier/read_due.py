@@ -28,6 +28,7 @@ from .priority import EQUAL, Quota, UrlClass, allocate, classes
 from .selection import Due, group_by_host, settled
 
 _STORED = [name for name in Due._fields if name != "class_"]
+_OBJECTS = 1 << 13  # rows that are Python objects at a time: each takes some three kilobytes
 _CLASS = ("class_", pa.int8())
 _DUE = pa.schema([*(FRONTIER.field(name) for name in _STORED), _CLASS])
 _DECIDING = ["host", "due_at", "failures", "depth", "priority", "reason", "kind", "foreign"]
@@ -215,15 +216,17 @@ def share_out(rows: pa.Table, count: int, quota: Quota) -> pa.Table:
     return pa.concat_tables(first_rows(some, n) for some, n in zip(by_class, counts, strict=True))
 
 
-def _tuples(rows: pa.Table) -> Iterator[Due]:
-    return map(Due._make, zip(*(rows[name].to_pylist() for name in Due._fields), strict=True))
+def _by_host(rows: pa.Table) -> Iterator[tuple[str, list[tuple]]]:
+    for some in rows.to_batches(_OBJECTS):
+        columns = (some[name].to_pylist() for name in Due._fields)
+        yield from group_by_host(map(Due._make, zip(*columns, strict=True))).items()
 
 
 def _read_due(path: str, root: str, left: Left, bounds: Bounds) -> Iterator[tuple[str, list[tuple]]]:
     with open_parquet(root, path) as file:
         for rows in candidates(file, left.of(path), bounds):
             for found in _take(file, rows):
-                yield from group_by_host(_tuples(found)).items()
+                yield from _by_host(found)
 
 
 def _rank(path: str, root: str, left: Left, bounds: Bounds, count: int) -> Iterator[bytes]:
@@ -235,7 +238,7 @@ def _take_chosen(chosen: tuple[str, bytes], root: str) -> Iterator[tuple[str, li
     path, rows = chosen
     with open_parquet(root, path) as file:
         for found in _take(file, from_ipc([rows], _RANKED)):
-            yield from group_by_host(_tuples(found)).items()
+            yield from _by_host(found)
 
 
 class _FirstOfAllFn(beam.CombineFn):

@@ -69,20 +69,22 @@ class _VisitFn(beam.DoFn):
         filesystem.store_of(self._context.root).keep(self._context.root)
 
     def teardown(self) -> None:
+        self.start_bundle()  # without the hosts of the last one: the pipeline refers to this function for longer
         filesystem.store_of(self._context.root).release(self._context.root)
 
     def start_bundle(self) -> None:
         self._scheduler: HostScheduler | None = None
+        self._robots: dict[str, list[RobotsRow]] = {}
 
     def process(
         self,
-        queue_to_works: tuple[str, list[tuple]],
+        queue_to_works: tuple[str, Iterable[list[tuple]]],
         held: dict[str, datetime],
         window: Any = beam.DoFn.WindowParam,
         timestamp: Any = beam.DoFn.TimestampParam,
     ) -> Iterator[tuple]:
         self._stamp = (timestamp, (window,))
-        shared, works = queue_to_works[0], [Work._make(work) for work in queue_to_works[1]]
+        shared, works = queue_to_works[0], [Work._make(work) for some in queue_to_works[1] for work in some]
         scheduler = self._scheduler = self._scheduler or self._open(held)
         works = [self._adopted.take_over(work) for work in works]
         now = datetime.now(UTC)
@@ -111,7 +113,6 @@ class _VisitFn(beam.DoFn):
         context, crawl = self._context, CrawlDir(self._context.root)
         leftovers = find_leftovers(crawl, context.attempt)
         self._adopted = Adopted.read(crawl.root, leftovers, hosts)
-        self._robots: dict[str, list[RobotsRow]] = {}
         if leftovers != NOTHING_LEFT:  # another bundle may have sent a request to any host until now
             self._context = context = self._after_leftovers(context)
         self._keeper = Keeper(crawl, context.attempt, context.round, context.limits.piece_time)
@@ -169,8 +170,8 @@ class _VisitMovedFn(_VisitFn):
             addresses = self._scheduler.names.addresses_of(work.host) if scope == "address" else []
             name = host_queue.shared_queue_name(work.host, scope, addresses)
             queues.setdefault(name, []).append(tuple(work._replace(addresses=addresses)))
-        for queue_to_works in queues.items():
-            yield from super().process(queue_to_works, held, window, timestamp)
+        for name, some in queues.items():
+            yield from super().process((name, [some]), held, window, timestamp)
 
 
 class VisitHosts(beam.PTransform):
@@ -192,12 +193,7 @@ class VisitHosts(beam.PTransform):
         self._held = held
 
     def expand(self, domain_to_sides: beam.PCollection[tuple[str, dict[str, Any]]]) -> beam.PCollection[tuple]:
-        queue_to_works = (
-            domain_to_sides
-            | "Work" >> beam.ParDo(_WorkFn(self._context))
-            | "ByQueue" >> beam.GroupByKey()
-            | "Join" >> beam.MapTuple(lambda queue, works: (queue, [work for some in works for work in some]))
-        )
+        queue_to_works = domain_to_sides | "Work" >> beam.ParDo(_WorkFn(self._context)) | "ByQueue" >> beam.GroupByKey()
         held = beam.pvalue.AsSingleton(self._held)
         first = dataclasses.replace(self._context, emits_moved=True)
         moved = queue_to_works | "Visit" >> beam.ParDo(_VisitFn(first), held)
