@@ -129,12 +129,12 @@ def _meaning(reason: str, status: int | None) -> str:
     return MEANINGS.get(reason, "its host failed too often" if reason == DEAD_HOST else reason)
 
 
-def robots_alarms(hosts: Sequence[Mapping[str, Any]]) -> list[Alarm]:
+def robots_alarms(failing: Iterable[Mapping[str, Any]], hosts: int) -> list[Alarm]:
     """An alarm if the last request of more than a share of the hosts failed for their robots.txt."""
-    count = sum(bool(row["failures_in_row"]) and row["held_by"] == "robots" for row in hosts)
-    if count <= ROBOTS_SHARE * len(hosts):
+    count = sum(bool(row["failures_in_row"]) and row["held_by"] == "robots" for row in failing)
+    if count <= ROBOTS_SHARE * hosts:
         return []
-    return [Alarm("robots", f"robots.txt of {count} of {len(hosts)} hosts cannot be fetched")]
+    return [Alarm("robots", f"robots.txt of {count} of {hosts} hosts cannot be fetched")]
 
 
 def rate_alarms(manifests: Sequence[Manifest]) -> list[Alarm]:

@@ -4,8 +4,11 @@ import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from operator import itemgetter
+from functools import reduce
 from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...pipeline.excluded_urls import excluded_urls
 from ...pipeline.release_held import with_released
@@ -20,9 +23,9 @@ from ...transforms.frontier.excluded import NotRequested
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.outcomes import EXTRACT_ERRORS, IMPORTED, PARSE_ERRORS, Outcome, count_requests
 from ...transforms.settings import Limits, Settings
-from ...transforms.tables.newest import newest
-from ...transforms.tables.schemas import TABLES
-from ...transforms.tables.table_files import read_table
+from ...transforms.tables.layouts import newest_rows
+from ...transforms.tables.schemas import TABLES, TIME
+from ...transforms.tables.table_files import read_hosts, read_table
 from ...transforms.urls.canonical import host
 from ...transforms.urls.index_scope import IndexScope
 from ..progress.elsewhere import RunningStep, running_step
@@ -183,24 +186,25 @@ def _alarms(
     crawl: CrawlDir,
     manifests: Sequence[Manifest],
     counts: _Counts,
-    hosts: Mapping[str, dict[str, Any]],
+    hosts: pa.Table,
     traps: Sequence[Trap],
     disk: Space | None,
     now: datetime,
 ) -> list[Alarm]:
-    others = _external_hosts(crawl, manifests)
-    rows = [row for name, row in hosts.items() if name not in others]
-    unanswered = [row["host"] for row in rows if row["requests"] and row["answers"] == 0]
+    hosts = hosts.filter(pc.invert(pc.is_in(hosts["host"], value_set=_external_hosts(crawl, manifests))))
+    is_silent = pc.and_(pc.greater(hosts["requests"], 0), pc.equal(hosts["answers"], 0))
+    is_bad = reduce(pc.or_kleene, (pc.greater(hosts[name], 0) for name in ("failures_in_row", "failures", "refusals")))
+    unanswered, bad = hosts["host"].filter(is_silent).to_pylist(), hosts.filter(is_bad).to_pylist()
     long_urls = [file.path for file in files_of(manifests, "rejections") if file.counts.get("too_long")]
     return [
         *outcome_alarms(counts.outcomes),
         *seed_alarms(failed_seeds(crawl, manifests)),
         *sitemap_alarms(failed_sitemaps(crawl, manifests)),
         *rate_alarms(manifests),
-        *failing_hosts(rows),
-        *erring_hosts(rows),
-        *refusing_hosts(rows, newest_robots(crawl, manifests, unanswered)),
-        *robots_alarms(rows),
+        *failing_hosts(bad),
+        *erring_hosts(bad),
+        *refusing_hosts(bad, newest_robots(crawl, manifests, unanswered)),
+        *robots_alarms(bad, hosts.num_rows),
         *parse_alarms(counts.parse_errors, counts.extract_errors),
         *(Alarm("traps", trap_line(trap, crawl.root)) for trap in traps),
         *too_long_alarms(read_table(crawl.root, long_urls, TABLES["rejections"]).to_pylist()),
@@ -209,13 +213,11 @@ def _alarms(
     ]
 
 
-def _external_hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> frozenset[str]:
+def _external_hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> pa.Array:
     """Return the hosts of external targets without seeds; the operator of a crawl cannot mend them."""
     targets = read_table(crawl.root, paths_of(manifests, "external"), TABLES["external"], ["url"])
-    if not len(targets):
-        return frozenset()
-    seeds = read_table(crawl.root, paths_of(manifests, "seeds"), TABLES["seeds"], ["host"])
-    return frozenset(map(host, targets["url"].to_pylist())).difference(seeds["host"].to_pylist())
+    seeds = read_hosts(crawl.root, paths_of(manifests, "seeds"), TABLES["seeds"]) if len(targets) else ()
+    return pa.array({*map(host, targets["url"].to_pylist())}.difference(seeds), pa.string())
 
 
 def _due(due: DueUrls, planned: Planned) -> dict[str, Any]:
@@ -243,18 +245,18 @@ def _revisits(revisits: Revisits) -> dict[str, Any]:
 def _waits(
     crawl: CrawlDir,
     manifests: Sequence[Manifest],
-    hosts: Mapping[str, dict[str, Any]],
+    hosts: pa.Table,
     waiting_urls: dict[str, int],
     now: datetime,
 ) -> dict[str, Any]:
     """The fields of `Status` about hosts; `waiting_urls` are their numbers by host."""
-    waiting = waiting_rows(hosts, waiting_urls, now)
+    held = hosts.filter(pc.greater(hosts["not_before"], pa.scalar(now, TIME))).to_pylist()
+    waiting = waiting_rows(held, waiting_urls)
     longest = waiting[:WAITS_NAMED]
     robots = robots_rows(crawl, manifests, [row["host"] for row in longest])
-    held = Counter(row["held_by"] for row in hosts.values() if row["not_before"] and row["not_before"] > now)
     return {
-        "hosts": len(hosts),
-        "held": dict(held),
+        "hosts": hosts.num_rows,
+        "held": dict(Counter(row["held_by"] for row in held)),
         "waits": host_waits(longest, waiting_urls, robots),
         "waiting_hosts": len(waiting),
     }
@@ -289,10 +291,9 @@ def rows_of(
     return max(0, min([sum(frontier.values()), *left]))
 
 
-def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, dict[str, Any]]:
+def _hosts(crawl: CrawlDir, manifests: Sequence[Manifest]) -> pa.Table:
     """Return the backoff state of each host, from its newest row."""
     columns = ["host", "round", "requests", "failures", "failures_in_row", "crawl_delay", "not_before", "held_by"]
     columns += ["fetched", "answers", "refusals"]
-    files = files_of(manifests, "hosts")
-    tables = (read_table(crawl.root, [file.path], TABLES["hosts"], columns) for file in files)
-    return newest((row for table in tables for row in table.to_pylist()), itemgetter("host"))
+    rows = read_table(crawl.root, paths_of(manifests, "hosts"), TABLES["hosts"], columns)
+    return newest_rows(rows, "host")

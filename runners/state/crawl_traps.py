@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import TypedDict
 
+import pyarrow.compute as pc
+
 from ...pipeline.release_held import with_released
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, next_step, paths_of
 from ...transforms.settings import Settings
+from ...transforms.tables.key_scan import Wanted, matching_rows
 from ...transforms.tables.newest import newest
-from ...transforms.tables.schemas import TABLES
+from ...transforms.tables.schemas import TRAP_QUEUES, TRAPS
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.allow_list import compile_allow_list
 from ...transforms.traps.names import group_templates, pattern_of
@@ -44,19 +47,23 @@ def closed_traps(crawl: CrawlDir, manifests: Sequence[Manifest], allow: Sequence
     """
     columns = ["host", "template", "kind", "round", "state", "since"]
     columns += ["pages", "fresh", "failed", "redirected", "samples"]
-    rows = read_table(crawl.root, paths_of(manifests, "traps"), TABLES["traps"], columns).to_pylist()
-    current = newest(rows, itemgetter("host", "template", "kind"))
+    paths = paths_of(manifests, "traps")
+    states = read_table(crawl.root, paths, TRAPS, ["host", "state"])
+    limited = pc.unique(states["host"].filter(pc.not_equal(states["state"], State.OPEN.value))).sort()
+    wanted = Wanted("host", limited.to_pylist())
+    found = (rows for path in paths for rows in matching_rows(crawl.root, path, TRAPS, wanted, columns))
+    current = newest((row for rows in found for row in rows.to_pylist()), itemgetter("host", "template", "kind"))
     closed = {key: row for key, row in current.items() if row["state"] != State.OPEN}
     names = _names_by_host(closed.values())
     waiting, held = _count_queues(crawl, manifests, closed, names)
-    found: dict[_Key, list[Trap]] = {}
+    of_trap: dict[_Key, list[Trap]] = {}
     for row in closed.values():
         if row["template"] in names[row["host"]]:
-            found.setdefault((row["host"], names[row["host"]][row["template"]]), []).append(row)
-    traps = [_join(rows, key[1], waiting[key], held[key]) for key, rows in found.items()]
+            of_trap.setdefault((row["host"], names[row["host"]][row["template"]]), []).append(row)
+    traps = [_join(rows, key[1], waiting[key], held[key]) for key, rows in of_trap.items()]
     is_allowed = compile_allow_list(allow)
-    limited = [trap for trap in traps if not all(is_allowed(f"http://{pattern}") for pattern in trap["patterns"])]
-    return sorted(limited, key=lambda row: (row["host"], -row["pages"], row["template"], row["kind"]))
+    traps = [trap for trap in traps if not all(is_allowed(f"http://{pattern}") for pattern in trap["patterns"])]
+    return sorted(traps, key=lambda row: (row["host"], -row["pages"], row["template"], row["kind"]))
 
 
 _Key = tuple[str, tuple[str, ...]]
@@ -79,7 +86,7 @@ def _count_queues(
 ) -> tuple[Counter[_Key], Counter[_Key]]:
     """Return the numbers of waiting and of held URLs of each trap, from table trap_queues."""
     last, waiting, held = next_step(manifests).round - 1, Counter[_Key](), Counter[_Key]()
-    for queue in read_table(crawl.root, paths_of(manifests, "trap_queues"), TABLES["trap_queues"]).to_pylist():
+    for queue in read_table(crawl.root, paths_of(manifests, "trap_queues"), TRAP_QUEUES).to_pylist():
         row = closed.get((queue["host"], queue["template"], queue["kind"]))
         if row is None:
             continue

@@ -4,11 +4,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, paths_of
 from ...transforms.outcomes import REMOVES_PAGE, RETRIED, Outcome
 from ...transforms.tables.key_scan import Wanted, matching_rows
+from ...transforms.tables.layouts import newest_rows
 from ...transforms.tables.newest import newest
-from ...transforms.tables.schemas import ROBOTS, SEEDS, URLS, VISITS, Row
+from ...transforms.tables.other_visits import tables_without_page
+from ...transforms.tables.schemas import ROBOTS, SEEDS, URLS, Row
 from ...transforms.tables.sitemap_terms import SITEMAP, SITEMAP_VISITS
 from ...transforms.tables.table_files import read_table
 from .alarms import seed_alarms
@@ -21,16 +26,15 @@ def failed_seeds(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Row]:
     seeds = read_table(crawl.root, paths_of(manifests, "seeds"), SEEDS, ["url_key", "host"])
     if not seeds.num_rows:
         return []
-    keys, columns = set(seeds["url_key"].to_pylist()), ["url_key", "url", "round", "state", "reason", "last_status"]
-    wanted = Wanted.of(seeds, "url_key", "host")
-    rows = (
-        row
+    columns, wanted = ["url_key", "url", "round", "state", "reason", "last_status"], Wanted.of(seeds, "url_key", "host")
+    found = [pa.schema([URLS.field(name) for name in columns]).empty_table()]
+    found += (
+        rows.filter(pc.is_in(rows["url_key"], value_set=seeds["url_key"]))
         for path in paths_of(manifests, "urls")
-        for batch in matching_rows(crawl.root, path, URLS, wanted, columns)
-        for row in batch.to_pylist()
-        if row["url_key"] in keys
+        for rows in matching_rows(crawl.root, path, URLS, wanted, columns)
     )
-    return [row for row in newest(rows, itemgetter("url_key")).values() if has_failed(row)]
+    rows = newest_rows(pa.concat_tables(found), "url_key")
+    return list(filter(has_failed, rows.filter(pc.not_equal(rows["state"], "fetched")).to_pylist()))
 
 
 class SeedTrouble(NamedTuple):
@@ -57,16 +61,16 @@ def has_failed(row: Mapping[str, Any]) -> bool:
 
 def failed_sitemaps(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Row]:
     """Return the rows (url, outcome, status) of table visits of the sitemaps whose last visit failed."""
+    columns = ["url", "fetched_at", "outcome", "status"]
     paths = [file.path for file in files_of(manifests, "visits") if file.counts.get(SITEMAP_VISITS)]
-    rows = [
-        row
-        for path in paths
-        for row in read_table(
-            crawl.root, [path], VISITS, ["url", "kind", "fetched_at", "outcome", "status"]
-        ).to_pylist()
-        if row["kind"] == SITEMAP
-    ]
-    latest = newest(rows, itemgetter("url"), itemgetter("fetched_at"))
+    found = [rows for path in paths for rows in tables_without_page(path, crawl.root, columns)]
+    if not found:
+        return []
+    visits = pa.concat_tables(found)
+    visits = visits.filter(pc.equal(visits["kind"], SITEMAP))
+    failed = visits["url"].filter(pc.is_in(visits["outcome"], pa.array(_FAILED, pa.string())))
+    visits = visits.filter(pc.is_in(visits["url"], value_set=failed))
+    latest = {row["url"]: row for row in visits.sort_by("fetched_at").to_pylist()}
     return [row for row in latest.values() if row["outcome"] in _FAILED]
 
 

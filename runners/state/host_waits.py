@@ -72,10 +72,9 @@ def why(row: Row, robots: RobotsFailure | None = None) -> str:
     return failed if row["held_by"] == "robots" else f"{said}; {failed}"
 
 
-def waiting_rows(hosts: Mapping[str, Row], urls: Mapping[str, int], now: datetime) -> list[Row]:
-    """Return the rows of the hosts with URLs that may not be requested yet, those with the most URLs first."""
-    rows = [row for row in hosts.values() if row["not_before"] and row["not_before"] > now and urls.get(row["host"])]
-    return sorted(rows, key=lambda row: (-urls[row["host"]], row["host"]))
+def waiting_rows(held: Iterable[Row], urls: Mapping[str, int]) -> list[Row]:
+    """Return the rows, of hosts that may not be requested yet, of those with URLs, those with the most first."""
+    return sorted((row for row in held if urls.get(row["host"])), key=lambda row: (-urls[row["host"]], row["host"]))
 
 
 def host_waits(rows: Sequence[Row], urls: Mapping[str, int], robots: Iterable[Row]) -> list[HostWait]:

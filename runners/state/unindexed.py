@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from ...transforms.outcomes import DENIED_SEARCH, INDEX_SCOPE
 from ...transforms.robots.stored_signals import read_signals
+from ...transforms.tables.layouts import newest_rows
 from ...transforms.tables.schemas import DOCUMENTS
 from ...transforms.tables.table_files import read_table
 from ...transforms.urls.index_scope import IndexScope
@@ -25,17 +25,8 @@ def count_unindexed(crawl: CrawlDir, manifests: Sequence[Manifest], scope: Index
     signals = read_signals(crawl, manifests)
     if not (scope or signals or any(file.counts.get(DENIED_SEARCH) for file in files)):
         return {}
-    documents = _newest(read_table(crawl.root, [file.path for file in files], DOCUMENTS, _READ))
+    documents = newest_rows(read_table(crawl.root, [file.path for file in files], DOCUMENTS, _READ), "url_key")
     reserved = np.asarray(pc.fill_null(pc.invert(documents["search"]), False)) | signals.hides(documents["url"])
     kept_out = np.asarray(scope.mask(documents["url"])) & ~reserved
     counts = {DENIED_SEARCH: int(reserved.sum()), INDEX_SCOPE: int(kept_out.sum())}
     return {reason: count for reason, count in counts.items() if count}
-
-
-def _newest(documents: pa.Table) -> pa.Table:
-    """The newest row of each page."""
-    rows = documents.sort_by([("url_key", "ascending"), ("round", "descending")])
-    keys = rows["url_key"].combine_chunks()
-    if len(keys) < 2:
-        return rows
-    return rows.filter(pa.array(np.append(True, np.asarray(pc.not_equal(keys[1:], keys[:-1])))))

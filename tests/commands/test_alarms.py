@@ -159,7 +159,7 @@ def test_seeds_sitemaps_and_hosts_that_fail_have_a_line_each_and_an_exit_code(tm
 @pytest.mark.parametrize(("bad", "found"), [(0, 0), (1, 0), (2, 1)])
 def test_robots_txt_out_of_reach(bad: int, found: int) -> None:
     rows = [{"failures_in_row": 1 if n < bad else 0, "held_by": "robots"} for n in range(10)]
-    assert len(alarms.robots_alarms(rows)) == found
+    assert len(alarms.robots_alarms(rows, len(rows))) == found
 
 
 @pytest.mark.parametrize(

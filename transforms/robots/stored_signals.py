@@ -70,11 +70,10 @@ def read_signals(crawl: CrawlDir, manifests: Sequence[Manifest], token: str | No
     store the lines say nothing; with it, their bodies are read.
     """
     root, paths = crawl.root, paths_of(manifests, "robots")
-    newest: dict[str, Row] = {}
-    if token is not None or _has_any(read_table(root, paths, ROBOTS, ["signals", "licenses"])):
-        for row in (row for path in paths for row in _read(root, path, token).to_pylist()):
-            if row["origin"] not in newest or row["fetched_at"] > newest[row["origin"]]["fetched_at"]:
-                newest[row["origin"]] = row
+    rows = pa.concat_tables([_read(root, [], None), *(_read(root, [path], token) for path in paths)])
+    has_any = pc.or_(pc.is_valid(rows["signals"]), pc.is_valid(rows["licenses"]))
+    some = rows.filter(pc.is_in(rows["origin"], value_set=rows["origin"].filter(has_any)))
+    newest = {row["origin"]: row for row in some.sort_by("fetched_at").to_pylist()}
     pages = _pages(crawl, manifests)
     if not pages and not any(row["signals"] or row["licenses"] for row in newest.values()):
         return NO_SIGNALS
@@ -108,12 +107,8 @@ def lines_of(signals: str) -> list[SignalLine]:
     return [SignalLine(path.encode(), text, number) for number, (path, text) in enumerate(found, 1)]
 
 
-def _has_any(rows: pa.Table) -> bool:
-    return any(rows[name].null_count < rows.num_rows for name in ("signals", "licenses"))
-
-
-def _read(root: str, path: str, token: str | None) -> pa.Table:
-    rows = read_table(root, [path], ROBOTS, [*_NAMED, *(["body"] if token else [])])
+def _read(root: str, paths: Sequence[str], token: str | None) -> pa.Table:
+    rows = read_table(root, paths, ROBOTS, [*_NAMED, *(["body"] if token else [])])
     rows = rows.filter(pc.not_equal(rows["verdict"], Verdict.UNREACHABLE.value))
     if token is None:
         return rows
@@ -123,7 +118,8 @@ def _read(root: str, path: str, token: str | None) -> pa.Table:
         or (text_of(rules.parse(body, token, origin).signal_lines) if b"signal" in (body or b"").lower() else None)
         for known, body, origin in zip(*columns, strict=True)
     ]
-    return rows.set_column(rows.schema.get_field_index("signals"), "signals", pa.array(found, pa.string()))
+    number = rows.schema.get_field_index("signals")
+    return rows.set_column(number, "signals", pa.array(found, pa.string())).select(_NAMED)
 
 
 def _pages(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, str]:

@@ -65,12 +65,12 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
         given = {RENAMED.get(f"{table}.{key}", f".{key}").partition(".")[2]: value for key, value in values.items()}
         given = {key: value for key, value in given.items() if f"{table}.{key}" not in GONE}
         for key, value in given.items():
+            if key in fields and not (wrong := problem(fields[key], value)):
+                continue
             where = f"{name}, line {_line(text, table, key)}: {table}.{key}"
             if key not in fields:
                 raise SettingsError(f"{where}: unknown key; {_hint(table, key, fields)}")
-            where += f" = {shown(fields[key], value)}"
-            if wrong := problem(fields[key], value):
-                raise SettingsError(f"{where}: {wrong}")
+            raise SettingsError(f"{where} = {shown(fields[key], value)}: {wrong}")
         parts[table] = part.type(**given)  # type: ignore[operator]
     return Settings(**parts)
 

@@ -48,6 +48,11 @@ LAYOUTS: Mapping[str, Layout] = {
 """The tables of which every step reads rows of all earlier rounds."""
 
 
+def newest_rows(rows: pa.Table, *key: str) -> pa.Table:
+    """The newest row of each key, in the order of keys; of equally old ones, the last."""
+    return arrange(rows, Layout(key, key, 0))
+
+
 def arrange(rows: pa.Table, layout: Layout) -> pa.Table:
     """The rows that count, in the order of a layout; of several rows of a key, the newest.
 

