@@ -54,12 +54,12 @@ class Spool:
 
     def get(self, place: int, size: int) -> bytes:
         """Return the bytes that are there; OSError if they cannot be read."""
-        with self._lock:
-            kept = bisect_right(self._kept, place, key=lambda each: each[0])
-            held = [*self._kept[max(0, kept - 1) : kept], (self._start, self._rest)]
-            for start, part in held:
-                if 0 <= place - start < len(part):
-                    return bytes(part[place - start : place - start + size])
+        if place >= self._start or self._kept:  # in this order: another thread may write meanwhile
+            with self._lock:
+                kept = bisect_right(self._kept, place, key=lambda each: each[0])
+                for start, part in (*self._kept[max(0, kept - 1) : kept], (self._start, self._rest)):
+                    if 0 <= place - start < len(part):
+                        return bytes(part[place - start : place - start + size])
         data = os.pread(self._file.fileno(), size, place)
         while len(data) < size:  # the kernel reads two gigabytes at once, at most
             more = os.pread(self._file.fileno(), size - len(data), place + len(data))
