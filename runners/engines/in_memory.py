@@ -4,10 +4,10 @@ With a pool of worker processes, these run the functions behind a Reshuffle, a g
 
 The FnApiRunner translates a pipeline, plans bundles, and encodes each element for a worker in the same process: most of
 the time of a step of few pages. Here functions are called as Beam's worker calls them, and an element reaches the next
-function before its own function goes on, so it is never stored. Stored are the elements of a GroupByKey, and what waits for a
-side input, pickled, in a temporary file; and side inputs, in memory. A bundle behind a join (CoGroupByKey) ends with 4
-MB; all other elements of a source are one bundle. Windows, triggers, state, timers and Beam's counters do not exist
-here.
+function before its own function goes on, so it is never stored. Stored are the elements of a GroupByKey and those that
+wait for a side input, pickled, in a temporary file; and in memory, side inputs. A bundle behind a join (CoGroupByKey)
+ends with 4 MB; all other elements of a source are one bundle. Windows, triggers, state, timers and Beam's counters do
+not exist here.
 """
 
 import contextlib
