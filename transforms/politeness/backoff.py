@@ -37,7 +37,7 @@ _LONGEST = timedelta(days=1)  # `politeness.longest_backoff`, by default
 _MOST_DOUBLINGS = 40  # exceeds every maximum wait without float overflow
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class HostState:
     """The part of a host's history that determines its next delay."""
 

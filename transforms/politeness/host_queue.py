@@ -1,7 +1,6 @@
 """A host's turn in a round: selects the next action, without performing it."""
 
 import dataclasses
-from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -54,7 +53,7 @@ class Done(NamedTuple):
     """No action: the queue is empty, or waits for another host."""
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(slots=True)
 class HostTurn:
     """A host (one port of a name), its ordered queue, and the time of its next allowed request."""
 
@@ -67,7 +66,7 @@ class HostTurn:
     held_by: str | None = None
     ends_at: float = float("inf")  # end of its time in this round
     search: "RobotsSearch | None" = None  # while its robots.txt is being fetched
-    delegated: "deque[DelegatedRobotsFetch]" = dataclasses.field(default_factory=deque)
+    delegated: "list[DelegatedRobotsFetch]" = dataclasses.field(default_factory=list)
     is_scheduled: bool = False  # or has a request under way
     tally: Tally = dataclasses.field(default_factory=Tally)  # since its last row
     has_answered: bool = False  # in this round

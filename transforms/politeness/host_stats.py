@@ -20,7 +20,7 @@ REFUSALS = (402, 403, 429)
 EMPTY_LATENCY = (0,) * _BUCKETS
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(slots=True)
 class Tally:
     """Counters of a host's turn so far."""
 

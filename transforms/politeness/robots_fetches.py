@@ -81,7 +81,7 @@ class RobotsFetches:
             block = self._blocks().match(turn.delegated[0].search.url)
             if not block and now < self._turns.deadline and ready_at < self._turns.deadline:
                 return turn.delegated[0] if ready_at <= now else Wait(ready_at)
-            search, sender = turn.delegated.popleft()
+            search, sender = turn.delegated.pop(0)
             if now < self._turns.deadline:
                 error = f"robots.txt redirects to {turn.host}, which may not be requested in this round"
                 error = f"robots.txt redirects to {search.url}: {block.error}" if block else error
@@ -99,7 +99,7 @@ class RobotsFetches:
         end = outcome(search.url, reply, conditional=False)
         self.answers.put(search.url, reply, self._clock.utc())
         waiting = [other for other in turn.delegated if other.search.url == search.url]
-        turn.delegated = deque(other for other in turn.delegated if other.search.url != search.url)
+        turn.delegated = [other for other in turn.delegated if other.search.url != search.url]
         own = lookup.start_search(origin_of(search.url), search.depth)
         if isinstance(request, RobotsSearch):
             yield from self._arrive(turn, request, reply, ended)

@@ -14,7 +14,7 @@ NOW = -1.0
 """A time before all others."""
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(slots=True)
 class SharedQueue:
     """Hosts that share a queue."""
 

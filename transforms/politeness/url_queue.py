@@ -63,13 +63,13 @@ class UrlQueue:
 
     def __init__(self, rows: Iterable[Due] = ()) -> None:
         self._waiting = {due.url_key: due for due in rows}
-        self._ordinary = deque(self._waiting.values())  # may hold URLs that do not wait any more
+        self._ordinary = list(reversed(self._waiting.values()))  # may hold URLs that do not wait any more
         self._templates: dict[str, _Template] | None = None  # None until they matter
         self._answered: dict[str, None] = {}  # templates, the last one at the end
         self._answers: list[Due] = []  # until templates matter
         self._has_answered = False  # in this round
-        self._ranked: deque[str] = deque()  # templates that do not fail, by rank
-        self._levels: tuple[deque[str], ...] = tuple(deque() for _ in range(MOST_TRIES + 1))  # by failures in a row
+        self._ranked: list[str] = []  # templates that do not fail, the first by rank at the end
+        self._levels: tuple[deque[str], ...] = ()  # templates that fail, by failures in a row
         self._is_after_failure = False
         self._uncounted: set[str] = set()  # templates that failed before the last answer of the host
         self._counted: set[str] = set()  # and since
@@ -86,10 +86,10 @@ class UrlQueue:
         """Return the URL to request next."""
         if not self._is_after_failure:
             while self._ordinary:
-                due = self._ordinary[0]
+                due = self._ordinary[-1]
                 if due.url_key in self._waiting and not self.is_failing(due):
                     return due
-                self._ordinary.popleft()
+                self._ordinary.pop()
         name = self._next_template()
         return self._templates[name].first() if self._templates and name is not None else None
 
@@ -165,7 +165,7 @@ class UrlQueue:
         if len(self._waiting) > count:
             kept = sorted(self._waiting.values(), key=self.is_failing)[:count]
             self._waiting = {due.url_key: due for due in kept}
-            self._ordinary = deque(kept)
+            self._ordinary = kept[::-1]
             if self._templates is not None:
                 self._group()
 
@@ -187,9 +187,9 @@ class UrlQueue:
                     return name
                 del self._answered[name]
             while self._ranked:
-                if templates[self._ranked[0]] and not templates[self._ranked[0]].is_failing:
-                    return self._ranked[0]
-                self._ranked.popleft()
+                if templates[self._ranked[-1]] and not templates[self._ranked[-1]].is_failing:
+                    return self._ranked[-1]
+                self._ranked.pop()
         for failures, level in enumerate(self._levels):
             while level:
                 template = templates[level[0]]
@@ -212,9 +212,8 @@ class UrlQueue:
             for template in templates.values():
                 template.failures = len(template.lanes[FAILED])
                 template.is_failing = template.failures > 0
-        self._ranked = deque(sorted(templates, key=lambda name: templates[name].rank))
-        for level in self._levels:
-            level.clear()
+        self._ranked = sorted(templates, key=lambda name: templates[name].rank)[::-1]
+        self._levels = tuple(deque() for _ in range(MOST_TRIES + 1))
         for name, template in templates.items():
             if template.is_failing:
                 self._levels[min(template.failures_in_row, MOST_TRIES)].append(name)
