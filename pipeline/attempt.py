@@ -212,10 +212,13 @@ class Attempt:
         """Commit the written files in one atomic write: `files` if given, else those of the report.
 
         They replace the inputs: the `consumed` files of the frontier, the `replaced` segments, the `merged` files.
+        Written files that are consumed too, such as the rows that left a file of which none waits, are removed instead.
         `counters` are added to those of the files. `settings_digest` is that of a fetch or update step. `settings` are
         all those of a fetch step, the index scope of a step that indexes documents (`IndexScope.record`).
         """
-        files = self.files() if files is None else files
+        written = self.files() if files is None else files
+        spent = {file.path for file in written}.intersection(consumed)
+        files = [file for file in written if file.path not in spent]
         own = dict(counters or {})
         counters = dict(own)
         for file in (file for file in files if file.table != INDEX_FILE):
@@ -232,7 +235,7 @@ class Attempt:
             settings_digest=settings_digest,
             files=tuple(file for file in files if file.table not in _OF_INDEX),
             counters=counters,
-            consumed=tuple(consumed),
+            consumed=tuple(path for path in consumed if path not in spent),
             started_at=iso(self.started_at),
             ended_at=iso(datetime.now(UTC)),
             index=index,
@@ -245,12 +248,15 @@ class Attempt:
             cpu=cpu,
         )
         self._crawl.commit(manifest, "" if self.step.kind in _ONCE else self.name[len(self._prefix) :])
-        self.clear()
+        self.clear(spent)
         return manifest
 
-    def clear(self) -> None:
-        """Remove the temporary files of this attempt and of those that had begun before it, not of a successor."""
+    def clear(self, spent: Collection[str] = ()) -> None:
+        """Remove the temporary files of this attempt and of those that had begun before it, not of a successor.
+
+        `spent` are other files that it has written, and that no step names.
+        """
         names = self._crawl.names("attempts", f"{self._prefix}*")
         ended = {self.name, *self._earlier}
         with contextlib.suppress(FileNotFoundError):  # a cleaning that was paused, or a worker, removed it first
-            remove(self._crawl, (f"attempts/{name}" for name in names if name[: len(self.name)] in ended))
+            remove(self._crawl, (*spent, *(f"attempts/{name}" for name in names if name[: len(self.name)] in ended)))

@@ -14,6 +14,10 @@ TABLES = ("visits", "robots", "documents", "links", "urls", "hosts", "rejections
 """The tables that the queries of the sections name."""
 
 _PREPARED = """
+CREATE TEMP TABLE hosts AS FROM main.hosts;
+CREATE TEMP TABLE urls AS
+    SELECT url_key, host, state, depth, kind, last_status, reason, if(state IN ('gone', 'failed'), url, NULL) AS url
+    FROM main.urls;
 CREATE TEMP TABLE url_counts AS
     SELECT host, state, depth, count(*) AS urls FROM urls GROUP BY ALL;
 CREATE TEMP TABLE pages AS
@@ -28,7 +32,7 @@ CREATE TEMP TABLE visit_counts AS
     SELECT round, outcome, status, count(*) AS visits, sum(body_bytes) AS bytes
     FROM visits GROUP BY ALL
 """
-"""Tables that several sections read, each from one pass: counts of URLs and visits, and the newest version of pages."""
+"""Tables that several sections read, each from one pass: newest versions, and counts of URLs and visits."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Source:
     connection: duckdb.DuckDBPyConnection
 
     def prepare(self) -> None:
-        """Create the tables `url_counts`, `pages` and `visit_counts`."""
+        """Create the tables of `_PREPARED`."""
         self.connection.execute(_PREPARED)
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 from ...pipeline.release_held import with_released
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, next_step, paths_of
 from ...transforms.settings import Settings
-from ...transforms.tables.key_scan import Wanted, matching_rows
 from ...transforms.tables.newest import newest
 from ...transforms.tables.schemas import TRAP_QUEUES, TRAPS
 from ...transforms.tables.table_files import read_table
@@ -47,12 +46,10 @@ def closed_traps(crawl: CrawlDir, manifests: Sequence[Manifest], allow: Sequence
     """
     columns = ["host", "template", "kind", "round", "state", "since"]
     columns += ["pages", "fresh", "failed", "redirected", "samples"]
-    paths = paths_of(manifests, "traps")
-    states = read_table(crawl.root, paths, TRAPS, ["host", "state"])
-    limited = pc.unique(states["host"].filter(pc.not_equal(states["state"], State.OPEN.value))).sort()
-    wanted = Wanted("host", limited.to_pylist())
-    found = (rows for path in paths for rows in matching_rows(crawl.root, path, TRAPS, wanted, columns))
-    current = newest((row for rows in found for row in rows.to_pylist()), itemgetter("host", "template", "kind"))
+    rows = read_table(crawl.root, paths_of(manifests, "traps"), TRAPS, columns)
+    limited = rows["host"].filter(pc.not_equal(rows["state"], State.OPEN.value))
+    rows = rows.filter(pc.is_in(rows["host"], value_set=limited)).to_pylist()
+    current = newest(rows, itemgetter("host", "template", "kind"))
     closed = {key: row for key, row in current.items() if row["state"] != State.OPEN}
     names = _names_by_host(closed.values())
     waiting, held = _count_queues(crawl, manifests, closed, names)

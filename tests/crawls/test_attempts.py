@@ -44,6 +44,19 @@ def test_counters_are_of_rows_and_what_is_merged_adds_none(tmp_path: Path) -> No
     assert (merged.counters, merged.replaced) == ({"merged_files": 2}, ("urls/a", "urls/a"))
 
 
+def test_what_a_step_has_written_and_consumed_is_removed_and_not_named(tmp_path: Path) -> None:
+    crawl = CrawlDir(str(tmp_path))
+    left, new, old = (
+        f"{table}/round=000003/part-{16 * '0'}.parquet" for table in ("frontier_left", "urls", "frontier")
+    )
+    for path in (left, new, old):
+        crawl.write_text(path, "rows")
+    files = [TableFile(path.partition("/")[0], path, 1, 4, {}) for path in (left, new)]
+    manifest = Attempt.after_earlier(crawl, STEP).commit(files=files, consumed=[old, left])
+    assert (manifest.files, manifest.consumed, manifest.counters) == ((files[1],), (old,), {"urls_rows": 1})
+    assert [crawl.exists(path) for path in (left, new, old)] == [False, True, True]
+
+
 def test_a_report_that_is_missing_is_told_as_what_it_is(tmp_path: Path) -> None:
     crawl = CrawlDir(str(tmp_path))
     with pytest.raises(FileNotFoundError):

@@ -137,12 +137,13 @@ def matching(file: pq.ParquetFile, path: str, left: Positions, wanted: Sequence[
 
 
 def read_waiting(root: str, waiting: Waiting, columns: Sequence[str] = tuple(FRONTIER.names)) -> Iterator[pa.Table]:
-    """The waiting URLs, by row group, with their reasons of now."""
+    """The waiting URLs, some row groups at a time, with their reasons of now."""
     left = Left(root, waiting.left)
     for path in waiting.frontier:
         with open_parquet(root, path) as file:
-            for group in groups(file, left.of(path)):
-                rows = read_groups(file, [group.number], columns).filter(pa.array(group.waits))
+            for part in parts(groups(file, left.of(path)), ROWS_AT_A_TIME):
+                waits = np.concatenate([group.waits for group in part])
+                rows = read_groups(file, [group.number for group in part], columns).filter(pa.array(waits))
                 if "reason" in columns and round_of(path) <= waiting.last_updated:
                     rows = with_deferred(rows)
                 yield rows

@@ -131,11 +131,9 @@ def _pages(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, str]:
     if not parts:
         return {}
     wanted = pc.unique(pa.concat_tables([rows.filter(pc.is_valid(rows["rsl"])) for rows in parts])["url"])
-    newest: dict[str, Row] = {}
-    for file in files:
-        rows = read_table(crawl.root, [file.path], DOCUMENTS, ["url", "round", "fetched_at", "rsl"])
-        for row in rows.filter(pc.is_in(rows["url"], value_set=wanted)).to_pylist():
-            known = newest.get(row["url"])
-            if known is None or (row["round"], row["fetched_at"]) >= (known["round"], known["fetched_at"]):
-                newest[row["url"]] = row
-    return {url: row["rsl"] for url, row in newest.items() if row["rsl"]}
+    columns = ["url", "round", "fetched_at", "rsl"]
+    parts = [read_table(crawl.root, [file.path], DOCUMENTS, columns) for file in files]
+    rows = pa.concat_tables([rows.filter(pc.is_in(rows["url"], value_set=wanted)) for rows in parts])
+    rows = rows.sort_by([("round", "ascending"), ("fetched_at", "ascending")])
+    newest = dict(zip(rows["url"].to_pylist(), rows["rsl"].to_pylist(), strict=True))
+    return {url: said for url, said in newest.items() if said}
