@@ -1,7 +1,6 @@
 """Fetches of robots.txt: redirects are followed in the queue of the host that they lead to, once for all hosts."""
 
 import dataclasses
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
