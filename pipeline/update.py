@@ -148,15 +148,18 @@ def _find_near_duplicates(pipeline: beam.Pipeline, step: UpdateStep, parsed: Par
     bands = parsed.bands | "CollectBands" >> CollectKeys(step.visit_rows * BANDS, "band", None)
     sites = parsed.sites | "CollectSites" >> CollectSet()
     bands_and_sites = beam.pvalue.AsSingleton(bands), beam.pvalue.AsSingleton(sites)
-    read = beam.FlatMap(read_earlier, *bands_and_sites, step.root, step.partitions)
+    read = beam.FlatMap(read_earlier, *bands_and_sites, step.root, step.partitions, step.shards)
+    paths = pipeline | "NearFiles" >> beam.Create(step.near)
+    earlier = paths | "ReadNear" >> read.with_outputs("earlier", "rounds")
     found = {
         "new": parsed.bands,
-        "earlier": pipeline | "NearFiles" >> beam.Create(step.near) | "ReadNear" >> read,
+        "earlier": earlier.earlier,
+        "rounds": earlier.rounds,
         "duplicates": judged.duplicates,
         "changed": parsed.changed,
     }
     similarity, progress = step.settings.documents.similarity, step.stage("FindNearDuplicates")
-    decide = DecideFn(step.root, step.near, step.round, similarity, step.partitions, progress)
+    decide = DecideFn(step.round, similarity, step.partitions, progress)
     return found | "FindNearDuplicates" >> FindNearDuplicates(step.round, similarity, decide)
 
 

@@ -18,7 +18,7 @@ from ..directory.crawl_dir import CrawlDir
 from ..duplicates.clusters import DOCUMENT, entries
 from ..duplicates.exact import released_contents
 from ..duplicates.minhash import signature
-from ..duplicates.near import changed_documents, hosts_of_sites
+from ..duplicates.near import CHANGED, changed_documents, hosts_of_sites
 from ..duplicates.near_rows import gone_rows
 from ..http import media_types
 from ..http.reply import Headers, header
@@ -203,7 +203,7 @@ class Parsed(NamedTuple):
     gone: "beam.PCollection[tuple[int, list[Row]]]"  # of table near, by shard
     rejections: "beam.PCollection[tuple[int, list[Rejection]]]"  # of requisites, by shard
     sites: "beam.PCollection[str]"  # the hosts of the documents' sites
-    changed: "beam.PCollection[tuple[int, list[bytes]]]"  # the keys that `DecideFn` takes
+    changed: "beam.PCollection[Batch]"  # CHANGED by shard
     dead: "beam.PCollection[bytes]"  # the keys of URLs that were requested without getting a page
 
 
@@ -298,7 +298,7 @@ class ParseFn(StageFn):
         released = released_contents(facts)
         if released.num_rows:
             yield from tagged("released", split(released, "digest", self._partitions))
-            yield TaggedOutput("changed", (0, released["url_key"].to_pylist()))
+            yield from self._changed(released)
         gone: dict[int, list[Any]] = {}
         for row in gone_rows(released, self._round):
             gone.setdefault(shard(row["host"], self._shards), []).append(row)
@@ -330,8 +330,11 @@ class ParseFn(StageFn):
             documents = conform(table.filter(table["is_document"]), DOCUMENT)
             yield from tagged("bands", split(entries(documents), "band", self._partitions))
             yield from tagged("sites", hosts_of_sites(documents))
-            if changed := changed_documents(documents):
-                yield TaggedOutput("changed", (0, changed))
+            yield from self._changed(changed_documents(documents))
+
+    def _changed(self, pages: pa.Table) -> "Iterator[TaggedOutput]":
+        hosts = pa.chunked_array([[urls.host(url) for url in pages["url"].to_pylist()]], pa.string())
+        yield from tagged("changed", batches_by(conform(pages, CHANGED), shards(hosts, self._shards)))
 
     def _may_be_found(self, pages: pa.Table) -> pa.ChunkedArray:
         """Whether neither the author of each page nor the index scope keeps it from searches.

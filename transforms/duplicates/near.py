@@ -1,6 +1,6 @@
-"""Finds near duplicates: groups signatures of all rounds by band, pairs them, and decides all pairs in one place."""
+"""Finds near duplicates: groups signatures of all rounds by band, pairs them, and decides all pairs of a site."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import apache_beam as beam
@@ -9,21 +9,27 @@ import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
 from .. import urls
-from ..batches.partitions import Partition, StageFn, in_one_place, tagged, values
+from ..batches.partitions import Partition, StageFn, tagged
 from ..batches.stage_progress import StageProgress
 from ..batches.writers import ByPartition
 from ..tables.batches import Batch, batches_by, from_ipc, split, to_ipc
+from ..tables.bloom import shards
 from ..tables.key_scan import Wanted, matching_rows
 from ..tables.schemas import NEAR
 from ..tables.table_files import conform
 from .clusters import DOCUMENT, ENTRIES, PAIRS, VERDICTS, decide, entries, find_pairs
 from .exact import DUPLICATES
 
+ROUNDS = pa.schema([NEAR.field("url_key"), NEAR.field("round")])
+"""The rounds of the documents in table near."""
 
-def changed_documents(documents: pa.Table) -> list[bytes]:
-    """The keys of changed documents (DOCUMENT) that were visited before."""
-    keys: list[bytes] = documents.filter(pc.fill_null(documents["stays"], False))["url_key"].to_pylist()
-    return keys
+CHANGED = pa.schema([NEAR.field("url_key")])
+"""Documents that were visited before and have changed, and pages whose earlier content is replaced or gone."""
+
+
+def changed_documents(documents: pa.Table) -> pa.Table:
+    """The changed documents (DOCUMENT) that were visited before."""
+    return documents.filter(pc.fill_null(documents["stays"], False))
 
 
 def hosts_of_sites(documents: pa.Table) -> set[str]:
@@ -32,22 +38,25 @@ def hosts_of_sites(documents: pa.Table) -> set[str]:
     return sites | {f"www.{site}" for site in sites}
 
 
-def read_earlier(path: str, bands: Wanted, hosts: list[str], root: str, count: int) -> Iterator[Batch]:
-    """ENTRIES of the documents in a file of table near that share a band with the round's documents.
+def read_earlier(
+    path: str, bands: Wanted, hosts: list[str], root: str, count: int, shards_: int
+) -> "Iterator[TaggedOutput]":
+    """`earlier`: ENTRIES of the documents in a file of table near that share a band with the round's; `rounds`: ROUNDS.
 
     `bands` are those of the round, `hosts` the hosts of its documents' sites.
     """
     for rows in matching_rows(root, path, NEAR, Wanted("host", hosts)):
+        hosts_of = pa.chunked_array([[urls.host(url) for url in rows["url"].to_pylist()]], pa.string())
+        yield from tagged("rounds", batches_by(conform(rows, ROUNDS), shards(hosts_of, shards_)))
         earlier = entries(conform(rows, DOCUMENT))
-        yield from split(earlier.filter(pa.array(bands.mask(earlier))), "band", count)
+        yield from tagged("earlier", split(earlier.filter(pa.array(bands.mask(earlier))), "band", count))
 
 
 def _find_pairs(partition: Partition, round_: int, similarity: float) -> Iterator[Batch]:
-    """The pairs of similar documents in a partition of the bands (ENTRIES)."""
+    """The pairs of similar documents in a partition of the bands (ENTRIES), by shard of their site."""
     both = pa.concat_tables(from_ipc(partition[1][name], ENTRIES) for name in ("new", "earlier"))
     pairs = find_pairs(both, round_, similarity)
-    if pairs.num_rows:
-        yield 0, to_ipc(pairs)
+    yield from batches_by(pairs, pairs["shard"].to_pylist())
 
 
 class Decided(NamedTuple):
@@ -60,52 +69,34 @@ class Decided(NamedTuple):
 class DecideFn(StageFn):
     """Finds the near duplicates of a round and their representatives, of this round or of earlier ones.
 
-    Takes what all partitions of the round have found: PAIRS, DUPLICATES, and the keys of `changed` documents and of
-    pages whose earlier content is replaced or gone; `paths` are those of table near.
+    Takes what is known about the sites of a shard: PAIRS, DUPLICATES, ROUNDS and CHANGED.
     """
 
-    def __init__(
-        self,
-        root: str,
-        paths: Sequence[str],
-        round_: int,
-        similarity: float,
-        count: int,
-        progress: StageProgress | None = None,
-    ) -> None:
+    def __init__(self, round_: int, similarity: float, count: int, progress: StageProgress | None = None) -> None:
         super().__init__(progress)
-        self._root, self._paths = root, paths
         self._round, self._similarity, self._count = round_, similarity, count
 
     def process(self, partition: Partition) -> "Iterator[TaggedOutput]":
-        sides = partition[1]
+        shard, sides = partition
         pairs = from_ipc(sides["pairs"], PAIRS)
+        if not pairs.num_rows:
+            return
         duplicates = set(from_ipc(sides["duplicates"], DUPLICATES)["url_key"].to_pylist())
-        earlier = pairs.filter(pc.less(pairs["like_round"], self._round))
-        newest = self._newest(earlier) | dict.fromkeys(values(sides["changed"]), self._round)
+        rounds = from_ipc(sides["rounds"], ROUNDS)
+        rounds = rounds.filter(pc.is_in(rounds["url_key"], value_set=pairs["like_url_key"])).sort_by("round")
+        newest = dict(zip(*rounds.to_pydict().values(), strict=True))
+        newest |= dict.fromkeys(from_ipc(sides["changed"], CHANGED)["url_key"].to_pylist(), self._round)
         verdicts = decide(pairs.to_pylist(), newest, duplicates, self._round, self._similarity)
         table = pa.Table.from_pylist(verdicts, schema=VERDICTS)
-        yield from tagged("by_shard", batches_by(table, table["shard"].to_pylist()))
+        if table.num_rows:
+            yield TaggedOutput("by_shard", (shard, to_ipc(table)))
         yield from tagged("by_url", split(table, "url_key", self._count))
-
-    def _newest(self, pairs: pa.Table) -> dict[bytes, int]:
-        """The round of the newest row of table near for each document that is similar to one of the pairs."""
-        newest: dict[bytes, int] = {}
-        if not pairs.num_rows:
-            return newest
-        hosts = [urls.host(url) for url in pairs["like_url"].to_pylist()]
-        wanted = Wanted.of(pa.table({"url_key": pairs["like_url_key"], "host": hosts}), "url_key", "host")
-        for path in self._paths:
-            for rows in matching_rows(self._root, path, NEAR, wanted, ["url_key", "round"]):
-                for key, round_ in zip(rows["url_key"].to_pylist(), rows["round"].to_pylist(), strict=True):
-                    newest[key] = max(round_, newest.get(key, 0))
-        return newest
 
 
 class FindNearDuplicates(beam.PTransform):
-    """Pairs the documents of a round with similar ones of all rounds, by band, and decides on all pairs in one place.
+    """Pairs the documents of a round with similar ones of all rounds, by band, and decides on all pairs of a site.
 
-    Takes ENTRIES by band (`new`, `earlier`), DUPLICATES and the keys of changed documents.
+    Takes ENTRIES by band (`new`, `earlier`), and by shard DUPLICATES, ROUNDS and CHANGED.
     """
 
     def __init__(self, round_: int, similarity: float, decide: DecideFn) -> None:
@@ -114,10 +105,7 @@ class FindNearDuplicates(beam.PTransform):
 
     def expand(self, found: "dict[str, beam.PCollection]") -> "Decided":
         by_band = {name: found[name] for name in ("new", "earlier")}
-        sides = {
-            "pairs": by_band | "FindPairs" >> self._pair,
-            "duplicates": found["duplicates"] | "DuplicatesInOnePlace" >> beam.Map(in_one_place),
-            "changed": found["changed"] | "ChangedInOnePlace" >> beam.Map(in_one_place),
-        }
-        together = sides | "Together" >> beam.CoGroupByKey()
+        by_shard = {name: found[name] for name in ("duplicates", "changed", "rounds")}
+        sites = by_shard | {"pairs": by_band | "FindPairs" >> self._pair}
+        together = sites | "BySite" >> beam.CoGroupByKey()
         return Decided(*(together | "Decide" >> beam.ParDo(self._decide).with_outputs(*Decided._fields)))
