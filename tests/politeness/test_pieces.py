@@ -157,6 +157,21 @@ def test_no_piece_is_closed_while_a_slow_store_closes_the_last(tmp_path: Path) -
     assert [file.rows for file in find_leftovers(crawl, "000001-fetch").files] == [1, 1]
 
 
+def test_row_groups_take_about_as_long_to_parse_and_packed_documents_are_apart(tmp_path: Path) -> None:
+    """To parse a megabyte of PDF takes as long as of six of HTML."""
+    crawl = CrawlDir(str(tmp_path))
+    keeper = Keeper(crawl, "000001-fetch-ab", 1, piece_seconds=60.0)
+    for number in range(9):
+        media_type, size = ("application/pdf", 1 << 20) if number % 3 == 1 else ("text/html", 3 << 20)
+        due = {"url_key": bytes(16), "url": f"http://a.test/{number}", "host": "a.test", "round": 1, "kind": None}
+        keeper.add("visits", due | {"outcome": "fetched", "media_type": media_type, "body": bytes(size)})
+    keeper.close([])
+    (file,) = find_leftovers(crawl, "000001-fetch").files
+    visits = pq.ParquetFile(tmp_path / file.path)
+    groups = [visits.read_row_group(group, ["url"])["url"].to_pylist() for group in range(visits.num_row_groups)]
+    assert [[int(url[-1]) for url in urls] for urls in groups] == [[0, 2, 3], [1, 4], [5, 6, 8], [7]]
+
+
 def bundle(root: Path, servers: Servers, **more: float) -> _VisitFn:
     """The work of a bundle, as an engine starts it."""
     changes = {"politeness__delay": 0.0, **more}

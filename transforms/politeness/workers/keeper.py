@@ -8,6 +8,7 @@ from typing import Any
 
 from ...directory.crawl_dir import CrawlDir
 from ...directory.pieces import PromiseLog, write_piece
+from ...http.media_types import PACKED
 from ...outcomes import EXTERNAL_VISITS, Outcome
 from ...tables.schemas import HostRow
 from ...tables.sitemap_terms import EXTERNAL
@@ -16,6 +17,7 @@ from ...tables.table_files import TableWriter
 PIECE_BYTES = 64 << 20
 _BATCH_ROWS = 256
 _BATCH_BYTES = 8 << 20
+_PACKED_BYTES = _BATCH_BYTES // 6  # of PDF and office files: to parse a byte takes five to eight times as long as of HTML
 _MOST_WAITING = 3  # batches
 
 
@@ -49,9 +51,9 @@ class Keeper:
     ) -> None:
         self._crawl, self._attempt, self._round = crawl, attempt, round_
         self._piece_seconds, self._clock = piece_seconds, clock
-        self._rows: list[Mapping[str, Any]] = []  # of visits
+        self._rows: dict[bool, list[Mapping[str, Any]]] = {False: [], True: []}  # of visits, by whether they are packed
         self._others: dict[str, list[Mapping[str, Any]]] = {"robots": [], "host_turns": []}
-        self._batch_bytes = self._piece_bytes = 0
+        self._batch_bytes, self._piece_bytes = {False: 0, True: 0}, 0
         self._since = clock()
         self._cut_pieces = self._closed_pieces = 0  # in the bundle's thread, and in the own one
         self._promises = PromiseLog(crawl, attempt)
@@ -62,16 +64,20 @@ class Keeper:
         self._thread.start()
 
     def add(self, table: str, row: Mapping[str, Any]) -> None:
-        """Add a row of visits, robots or host_turns."""
+        """Add a row of visits, robots or host_turns.
+
+        A row group of visits is what a worker parses at least, so each takes about as long, and packed files are apart.
+        """
         if table != "visits":
             self._others[table].append(row)
             return
-        self._rows.append(row)
-        size = len(row["body"] or b"")
-        self._batch_bytes += size
+        size, is_packed = len(row["body"] or b""), row["media_type"] in PACKED
+        self._rows[is_packed].append(row)
+        self._batch_bytes[is_packed] += size
         self._piece_bytes += size
-        if len(self._rows) >= _BATCH_ROWS or self._batch_bytes >= _BATCH_BYTES:
-            self._flush()
+        most_bytes = _PACKED_BYTES if is_packed else _BATCH_BYTES
+        if len(self._rows[is_packed]) >= _BATCH_ROWS or self._batch_bytes[is_packed] >= most_bytes:
+            self._flush(is_packed)
 
     def promise(self, row: HostRow) -> None:
         """Write the state of a host at once."""
@@ -90,9 +96,10 @@ class Keeper:
         """Close the piece, with the states of all hosts requested since the last one."""
         self._others["host_turns"] += turns
         self._since, self._piece_bytes = self._clock(), 0
-        self._flush()
+        for is_packed in self._rows:
+            self._flush(is_packed)
         others, self._others = self._others, {"robots": [], "host_turns": []}
-        if not any(others.values()) and all(writer.is_empty for writer in self._writers.values()) and not self._rows:
+        if not any(others.values()) and all(writer.is_empty for writer in self._writers.values()):
             return
         writers, self._writers = self._writers, self._new_writers()
         promises, self._promises = self._promises, PromiseLog(self._crawl, self._attempt)
@@ -118,10 +125,10 @@ class Keeper:
             raise self._failure
         self._promises.remove()
 
-    def _flush(self) -> None:
-        if not self._rows:
+    def _flush(self, is_packed: bool) -> None:
+        rows, self._rows[is_packed], self._batch_bytes[is_packed] = self._rows[is_packed], [], 0
+        if not rows:
             return
-        rows, self._rows, self._batch_bytes = self._rows, [], 0
         counts: dict[str, int] = {}
         for row in rows:
             for name in counters_of(row["outcome"], row["kind"]):
