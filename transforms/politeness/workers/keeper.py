@@ -3,21 +3,26 @@
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
+from ... import urls
 from ...directory.crawl_dir import CrawlDir
 from ...directory.pieces import PromiseLog, write_piece
 from ...http.media_types import PACKED
 from ...outcomes import EXTERNAL_VISITS, Outcome
+from ...tables.batches import cuts
+from ...tables.bloom import shard
 from ...tables.schemas import HostRow
 from ...tables.sitemap_terms import EXTERNAL
 from ...tables.table_files import TableWriter
 
 PIECE_BYTES = 64 << 20
 _BATCH_ROWS = 256
-_BATCH_BYTES = 8 << 20
-_PACKED_BYTES = _BATCH_BYTES // 6  # of PDF and office files: to parse a byte takes five to eight times as long as of HTML
+_BATCH_BYTES, _LEAST_BYTES, _HELD_BYTES = 8 << 20, 1 << 20, 16 << 20
+_PACKED = 6  # to parse a byte of PDF and office files takes five to eight times as long as one of HTML
+_SITES = 8  # groups of them
 _MOST_WAITING = 3  # batches
 
 
@@ -32,6 +37,9 @@ def counters_of(outcome: str, kind: str | None) -> list[str]:
     if kind == EXTERNAL and outcome != Outcome.DEFERRED:
         return [EXTERNAL_VISITS]
     return [outcome, f"{kind}_visits"] if kind else [outcome]
+
+
+_Key = tuple[int, bool]
 
 
 class Keeper:
@@ -51,9 +59,10 @@ class Keeper:
     ) -> None:
         self._crawl, self._attempt, self._round = crawl, attempt, round_
         self._piece_seconds, self._clock = piece_seconds, clock
-        self._rows: dict[bool, list[Mapping[str, Any]]] = {False: [], True: []}  # of visits, by whether they are packed
+        # The rows of visits and their bytes of bodies, by group of sites and by whether bodies are packed.
+        self._rows, self._bytes = defaultdict[_Key, list[Mapping[str, Any]]](list), Counter[_Key]()
         self._others: dict[str, list[Mapping[str, Any]]] = {"robots": [], "host_turns": []}
-        self._batch_bytes, self._piece_bytes = {False: 0, True: 0}, 0
+        self._piece_bytes = 0
         self._since = clock()
         self._cut_pieces = self._closed_pieces = 0  # in the bundle's thread, and in the own one
         self._promises = PromiseLog(crawl, attempt)
@@ -66,18 +75,21 @@ class Keeper:
     def add(self, table: str, row: Mapping[str, Any]) -> None:
         """Add a row of visits, robots or host_turns.
 
-        A row group of visits is what a worker parses at least, so each takes about as long, and packed files are apart.
+        A row group of visits is what a worker parses at least: of few sites, whose pages tell what is boilerplate, and
+        at most so much that parsing takes as long as 8 MB of HTML.
         """
         if table != "visits":
             self._others[table].append(row)
             return
         size, is_packed = len(row["body"] or b""), row["media_type"] in PACKED
-        self._rows[is_packed].append(row)
-        self._batch_bytes[is_packed] += size
+        key = shard(urls.domain(row["host"]), _SITES), is_packed
+        self._rows[key].append(row)
+        self._bytes[key] += size * _PACKED if is_packed else size
         self._piece_bytes += size
-        most_bytes = _PACKED_BYTES if is_packed else _BATCH_BYTES
-        if len(self._rows[is_packed]) >= _BATCH_ROWS or self._batch_bytes[is_packed] >= most_bytes:
-            self._flush(is_packed)
+        if len(self._rows[key]) >= _BATCH_ROWS or self._bytes[key] >= _BATCH_BYTES:
+            self._flush([key])
+        elif self._bytes.total() >= _HELD_BYTES:
+            self._flush([max(self._bytes, key=self._bytes.__getitem__)])
 
     def promise(self, row: HostRow) -> None:
         """Write the state of a host at once."""
@@ -96,8 +108,9 @@ class Keeper:
         """Close the piece, with the states of all hosts requested since the last one."""
         self._others["host_turns"] += turns
         self._since, self._piece_bytes = self._clock(), 0
-        for is_packed in self._rows:
-            self._flush(is_packed)
+        keys = sorted(self._rows, key=self._bytes.__getitem__)  # small ones together
+        for start, count in cuts([self._bytes[key] for key in keys], _LEAST_BYTES):
+            self._flush(keys[start : start + count])
         others, self._others = self._others, {"robots": [], "host_turns": []}
         if not any(others.values()) and all(writer.is_empty for writer in self._writers.values()):
             return
@@ -125,10 +138,10 @@ class Keeper:
             raise self._failure
         self._promises.remove()
 
-    def _flush(self, is_packed: bool) -> None:
-        rows, self._rows[is_packed], self._batch_bytes[is_packed] = self._rows[is_packed], [], 0
-        if not rows:
-            return
+    def _flush(self, keys: Collection[_Key]) -> None:
+        rows = [row for key in keys for row in self._rows.pop(key)]
+        for key in keys:
+            del self._bytes[key]
         counts: dict[str, int] = {}
         for row in rows:
             for name in counters_of(row["outcome"], row["kind"]):
