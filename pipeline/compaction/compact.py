@@ -3,55 +3,24 @@
 Merged segments stay in the crawl directory, for searches as of earlier rounds, until `drop_history`.
 """
 
-import dataclasses
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 
-import apache_beam as beam
-
-from ...transforms.batches.find_damaged import FindDamaged
-from ...transforms.batches.writers import ReportFiles
+from ...transforms.batches.merge_whole import merge_whole
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, iso, next_step
 from ...transforms.directory.own_files import remove
-from ...transforms.indexing.live_segments import LiveSegment, files_of_segments, live_index
+from ...transforms.indexing.live_segments import files_of_segments, live_index
 from ...transforms.indexing.merge_policy import Policy, load_of, measure, merge_group
 from ...transforms.indexing.retention import unread_folders
-from ...transforms.memory.bounds import Parts, compact_bound
+from ...transforms.memory.bounds import compact_bound
 from ...transforms.outcomes import CrawlDirError, DiskError
-from ...transforms.tables.table_files import TableFile
 from ..attempt import Attempt, Engine, Fitted
 from ..work import work_of
 from .damage import Damage
 
 _ALWAYS = datetime.max.replace(tzinfo=UTC)
-
-
-@dataclasses.dataclass(frozen=True)
-class CompactStep:
-    """The groups that a step merges, and where it writes; paths are below the crawl directory."""
-
-    root: str
-    round: int
-    groups: Sequence[Sequence[LiveSegment]]
-    tombstones: Sequence[str]
-    files: Sequence[TableFile]  # all that are read
-    report: str
-    parts: Parts  # whose sizes bound the memory of a worker
-
-
-def build(pipeline: beam.Pipeline, step: CompactStep) -> None:
-    """Merge each group as one element; groups are few, and large. Nothing is merged if a file is damaged."""
-    damaged = pipeline | "FindDamaged" >> FindDamaged(step.root, step.files)
-    merged = (
-        pipeline
-        | "Groups" >> beam.Create(step.groups)
-        | "Whole" >> beam.FlatMap(lambda group, damaged: [] if damaged else [group], beam.pvalue.AsList(damaged))
-        | "Spread" >> beam.Reshuffle()
-        | "Merge" >> beam.FlatMap(merge_group, step.root, step.round, step.tombstones, step.parts)
-    )
-    (damaged, merged) | "Written" >> beam.Flatten() | "Report" >> ReportFiles(step.report)
 
 
 def merge(
@@ -96,10 +65,9 @@ def merge(
         work_of("merge", documents=documents)._replace(pieces=len(groups)),
     )
     fitted = Fitted.to_memory(engine, work, load, compact_bound, name, warn)
-    plan = CompactStep(
-        crawl.root, attempt.step.round, groups, paths, [*read, *tombstones], attempt.report, fitted.parts
-    )
-    fitted.run(partial(build, step=plan))
+    round_, read = attempt.step.round, [*read, *tombstones]
+    tasks = [partial(merge_group, group, crawl.root, round_, paths, fitted.parts) for group in groups]
+    fitted.run(partial(merge_whole, root=crawl.root, files=read, items=tasks, report=attempt.report))
     if damage.note(attempt.files()):
         attempt.clear()
         return merge(crawl, engine, policy, damage, warn)

@@ -1,60 +1,16 @@
 """Compaction of the frontier: merges its files after an update step, when there are many."""
 
-import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from functools import partial
 
-import apache_beam as beam
-
-from ...transforms.batches.find_damaged import FindDamaged
-from ...transforms.batches.writers import ReportFiles
+from ...transforms.batches.merge_whole import merge_whole
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, frontier_files, next_step
 from ...transforms.directory.waiting import Waiting, count_left, left_files, settle
 from ...transforms.frontier.merge import WIDTH, Sized, choose_files, load_of, merge_frontier, merge_left
 from ...transforms.memory.bounds import compact_bound
-from ...transforms.tables.table_files import TableFile
 from ..attempt import Attempt, Engine, Fitted
 from ..work import work_of
 from .damage import Damage
-
-
-@dataclasses.dataclass(frozen=True)
-class CompactFrontierStep:
-    """The groups of files that a step merges; paths are below the crawl directory."""
-
-    root: str
-    round: int  # the next one to be fetched
-    frontier: Sequence[Sequence[str]]
-    left: Sequence[Sequence[str]]  # files of frontier_left
-    in_use: Sequence[str]  # frontier files that are not merged
-    waiting: Waiting
-    files: Sequence[TableFile]  # all that are read
-    report: str
-
-
-def build(pipeline: beam.Pipeline, step: CompactFrontierStep) -> None:
-    """Merge each group as one element; nothing if a file is damaged."""
-    damaged = pipeline | "FindDamaged" >> FindDamaged(step.root, step.files)
-    known = beam.pvalue.AsList(damaged)
-    frontier = (
-        pipeline
-        | "Groups" >> beam.Create(step.frontier)
-        | "Whole" >> beam.FlatMap(_unless, known)
-        | "Spread" >> beam.Reshuffle()
-        | "Merge" >> beam.FlatMap(merge_frontier, step.root, step.round, step.waiting)
-    )
-    left = (
-        pipeline
-        | "LeftGroups" >> beam.Create(step.left)
-        | "WholeLeft" >> beam.FlatMap(_unless, known)
-        | "MergeLeft" >> beam.FlatMap(merge_left, step.root, step.round, step.in_use)
-    )
-    (damaged, frontier, left) | "Files" >> beam.Flatten() | "Report" >> ReportFiles(step.report)
-
-
-def _unless(group: Sequence[str], damaged: Sequence[TableFile]) -> Iterator[Sequence[str]]:
-    if not damaged:
-        yield group
 
 
 def compact_frontier(
@@ -87,14 +43,14 @@ def compact_frontier(
     attempt = Attempt.after_earlier(crawl, Step("compact", next_round - 1))
     read = [*(file for file in files if file.path in merged), *left]
     in_use = [file.path for file in files if file.path not in merged]
-    plan = CompactFrontierStep(
-        crawl.root, next_round, chosen, chosen_left, in_use, Waiting.of(manifests), read, attempt.report
-    )
+    waiting = Waiting.of(manifests)
+    tasks = [partial(merge_frontier, group, crawl.root, next_round, waiting) for group in chosen]
+    tasks += [partial(merge_left, group, crawl.root, next_round, in_use) for group in chosen_left]
     rows = sum(file.live for file in sized if file.path in merged)
     load = load_of(chosen, {file.path: file.live for file in sized})
     name, work = f"round {attempt.step.round} compact", work_of("merge", waiting=rows)._replace(pieces=load.pieces)
     fitted = Fitted.to_memory(engine, work, load, compact_bound, name, warn)
-    fitted.run(partial(build, step=plan))
+    fitted.run(partial(merge_whole, root=crawl.root, files=read, items=tasks, report=attempt.report))
     if damage.note(attempt.files()):
         attempt.clear()
         return compact_frontier(crawl, engine, width, damage, warn)

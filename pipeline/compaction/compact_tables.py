@@ -1,18 +1,14 @@
 """The `compact` step for tables: merges the files that earlier steps wrote, as the index is merged."""
 
-import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-import apache_beam as beam
-
-from ...transforms.batches.find_damaged import FindDamaged
-from ...transforms.batches.writers import ReportFiles
+from ...transforms.batches.merge_whole import Task, merge_whole
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, next_step
 from ...transforms.directory.table_runs import Run, runs_of
-from ...transforms.memory.bounds import Parts, compact_bound
+from ...transforms.memory.bounds import compact_bound
 from ...transforms.tables.layouts import LAYOUTS
-from ...transforms.tables.merge_tables import RANGE_ROWS, Part, load_of, merge, parts_of
+from ...transforms.tables.merge_tables import RANGE_ROWS, load_of, merge, parts_of
 from ...transforms.tables.table_files import TableFile
 from ..attempt import Attempt, Engine, Fitted
 from ..work import work_of
@@ -25,32 +21,6 @@ _LARGEST_LOG_BYTES = 64 << 20
 
 Choice = Callable[[Sequence[Run], float], list[Run]]
 """`table_runs.full_tier` or `table_runs.all_runs`."""
-
-
-@dataclasses.dataclass(frozen=True)
-class CompactTablesStep:
-    """The files that a step merges, by table, and where it writes; paths are below the crawl directory."""
-
-    root: str
-    round: int
-    files: Mapping[str, Sequence[TableFile]]
-    report: str
-    parts: Parts  # whose sizes bound the memory of a worker
-
-
-def build(pipeline: beam.Pipeline, step: CompactTablesStep) -> None:
-    """Split the rows of each table into ranges, and merge each range as one element; nothing if a file is damaged."""
-    damaged = pipeline | "FindDamaged" >> FindDamaged(
-        step.root, [file for some in step.files.values() for file in some]
-    )
-    merged = (
-        pipeline
-        | "Tables" >> beam.Create(list(step.files.items()))
-        | "Parts" >> beam.FlatMap(_parts, step.root, step.parts, beam.pvalue.AsList(damaged))
-        | "Spread" >> beam.Reshuffle()
-        | "Merge" >> beam.FlatMap(merge, step.root, step.round)
-    )
-    (damaged, merged) | "Written" >> beam.Flatten() | "Report" >> ReportFiles(step.report)
 
 
 def merge_tables(
@@ -81,8 +51,9 @@ def merge_tables(
     name, load = f"round {attempt.step.round} compact", load_of(files)
     work = work_of("merge", rows=sum(file.rows for file in merged))._replace(pieces=load.pieces)
     fitted = Fitted.to_memory(engine, work, load, compact_bound, name, warn)
-    plan = CompactTablesStep(crawl.root, attempt.step.round, files, attempt.report, fitted.parts)
-    fitted.run(partial(build, step=plan))
+    split = partial(_tasks, root=crawl.root, round_=attempt.step.round, rows=fitted.parts.share(RANGE_ROWS))
+    items, report = list(files.items()), attempt.report
+    fitted.run(partial(merge_whole, root=crawl.root, files=merged, items=items, report=report, split=split))
     if damage.note(attempt.files()):
         attempt.clear()
         return merge_tables(crawl, engine, choose, damage, warn)
@@ -92,5 +63,6 @@ def merge_tables(
 _TABLES = (*LAYOUTS, *LOGS)
 
 
-def _parts(table: tuple[str, Sequence[TableFile]], root: str, sizes: Parts, damaged: Sequence[TableFile]) -> list[Part]:
-    return [] if damaged else parts_of(root, *table, sizes.share(RANGE_ROWS))
+def _tasks(table: tuple[str, Sequence[TableFile]], root: str, round_: int, rows: int) -> Iterable[Task]:
+    """Merge each range of the rows of a table."""
+    return [partial(merge, part, root, round_) for part in parts_of(root, *table, rows)]

@@ -60,19 +60,48 @@ def _raise_if(is_stopped: Callable[[], bool]) -> None:
         raise Stopped
 
 
+class _Workers:
+    """The server of worker processes of an engine and its copies, and the workers that its last step has left idle."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = command
+        self._server: ForkServer | None = None
+        self._pool: Pool | None = None
+
+    def start(self, server: Sequence[str] | Callable[[], object]) -> ForkServer:
+        self._server = ForkServer(server)
+        self._close = weakref.finalize(self, self._server.close)
+        return self._server
+
+    def pool(self, count: int) -> Pool:
+        """Return so many workers: those of the last step, if they are as many and all well."""
+        if not (self._pool and self._pool.count == count and self._pool.is_idle()):
+            self.end()
+            self._pool = Pool(self._server or self.start(self._command), count)
+        return self._pool
+
+    def end(self, has_failed: bool = False) -> None:
+        """End the idle workers; after a failure, those that work, and the server."""
+        pool, self._pool = self._pool, None
+        if pool:
+            pool.close(has_failed)
+        if self._server and has_failed:
+            self._server = None
+            self._close()
+
+
 class DirectEngine:
     """Runs pipelines on all cores of this machine.
 
     There are as many worker processes as pay for a step, at most the given number, or one a core; if the number
-    `is_exact`, each step has so many.
+    `is_exact`, each step has so many. A step that has as many as the last one takes over its workers.
     """
 
     def __init__(self, workers: int | None, command: Sequence[str] = COMMAND, is_exact: bool = False) -> None:
         self.workers = workers or usable_cores()
-        self._command, self._is_exact = command, is_exact
+        self._idle, self._is_exact = _Workers(command), is_exact
         self._options = _Options([])
         self._options.view_as(TypeOptions).pipeline_type_check = False
-        self._server: ForkServer | None = None
         self._is_stopped: Callable[[], bool] = _never
         share_memory()
         keep_copy_in(cache_folder())
@@ -85,12 +114,7 @@ class DirectEngine:
         """
         if self.workers > 1 and sys.platform == "linux" and threading.active_count() == 1:
             load_model()  # once, for this process and the workers
-            self._start(direct_worker.main)
-
-    def _start(self, server: Sequence[str] | Callable[[], object]) -> ForkServer:
-        self._server = ForkServer(server)
-        self._close = weakref.finalize(self, self._server.close)
-        return self._server
+            self._idle.start(direct_worker.main)
 
     def workers_for(self, seconds: float) -> int:
         """Return the number of workers of a step with so much CPU time."""
@@ -119,8 +143,15 @@ class DirectEngine:
         return other
 
     def memory(self) -> Memory:
-        """Return what this process and its workers have and may have."""
-        return usage.memory()
+        """Return what this process and its workers have and may have.
+
+        Idle ones count, and a step's bound has workers of its own; so they end first where memory may be short.
+        """
+        found = usage.memory()
+        if found.is_short(self.workers):
+            self._idle.end()
+            found = usage.memory()
+        return found
 
     def peak(self, used: int | None) -> usage.Peak:
         return usage.Peak(used)
@@ -128,15 +159,15 @@ class DirectEngine:
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
         workers, look = self.workers_for(seconds), partial(_raise_if, self._is_stopped)  # not self: it would not end
         if workers == 1:
+            self._idle.end()
             self._run(build, InMemoryRunner(look=look))
             return
-        server = self._server or self._start(self._command)
         try:
-            with Pool(server, workers, look=look) as pool:
-                self._run(build, InMemoryRunner(pool, look))
-        except Exception:
-            self._server = None
-            self._close()
+            pool = self._idle.pool(workers)
+            pool.look = look
+            self._run(build, InMemoryRunner(pool, look))
+        except BaseException:
+            self._idle.end(has_failed=True)
             raise
 
     def _run(self, build: Callable[[beam.Pipeline], None], runner: InMemoryRunner) -> None:

@@ -54,20 +54,15 @@ class Function(Protocol):
 
 
 class Pool:
-    """Worker processes, started when the first function needs them. All end with the block."""
+    """Worker processes, started when the first function needs them. All end with the block, or with `close`.
 
-    def __init__(
-        self,
-        server: ForkServer,
-        workers: int,
-        most_silent_s: float = _MOST_SILENT_S,
-        look: Callable[[], None] = lambda: None,
-    ) -> None:
-        """A worker without a message while the driver waited so long has failed.
+    `look` is called each second, and may end the work by an error.
+    """
 
-        `look` is called each second, and may end the work by an error.
-        """
-        self._server, self.count, self._look = server, workers, look
+    def __init__(self, server: ForkServer, workers: int, most_silent_s: float = _MOST_SILENT_S) -> None:
+        """A worker without a message while the driver waited so long has failed."""
+        self._server, self.count = server, workers
+        self.look: Callable[[], None] = lambda: None
         self._most_silent_s, self._silent_s = most_silent_s, defaultdict[Connection, float](float)
         self._workers: list[Worker] = []
         self._connections: dict[Connection, Worker] = {}
@@ -76,10 +71,13 @@ class Pool:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.close(has_failed=kind is not None)
+
+    def close(self, has_failed: bool = False) -> None:
         for connection in self._connections:
             connection.close()
         for worker in self._workers:
-            if kind is not None or not worker.ends_within(_END_S):
+            if has_failed or not worker.ends_within(_END_S):
                 worker.kill()
         for worker in self._workers:  # a stopped one does not see the end of the server, which may follow
             worker.ends_within(_END_S)
@@ -111,10 +109,20 @@ class Pool:
                 ending.remove(connection)
                 yield from outputs
 
+    def is_idle(self) -> bool:
+        """Whether all workers, left by another step, answer within seconds: none has ended, none is still busy."""
+        busy, until = set(self._connections), time.monotonic() + _END_S
+        with contextlib.suppress(Failure):
+            for connection in busy:
+                self._send(connection, _END)  # of no function
+            while busy and (ready := wait(list(busy), until - time.monotonic())):
+                busy -= {each for each in ready if isinstance(each, Connection) and self._received(each) is not None}
+        return not busy
+
     def _answers(self, busy: Set[Connection]) -> Iterator[tuple[Connection, Outputs]]:
         """Wait for messages of workers, and yield the answers among them with their connections."""
         while True:
-            self._look()
+            self.look()
             began = time.monotonic()
             ready = [each for each in wait(list(busy), _TURN_S) if isinstance(each, Connection)]
             waited = min(time.monotonic() - began, _TURN_S)  # a driver that was stopped has not waited

@@ -101,6 +101,28 @@ def test_a_pipeline_ends_when_a_worker_dies_and_leaves_no_process(capfd: pytest.
     assert "Traceback" not in capfd.readouterr().err
 
 
+def workers() -> set[str]:
+    """The processes that servers of this one have started."""
+    of_servers = {path for pid in children() for path in Path(f"/proc/{pid}/task").glob("*/children")}
+    return {pid for path in of_servers for pid in path.read_text().split()}
+
+
+def test_a_step_takes_over_the_workers_of_the_last_one_if_they_are_as_many_and_well() -> None:
+    engine = DirectEngine(3)
+    assert run(engine, building()) == "done"
+    first = workers()
+    assert len(first) == 3
+    assert run(engine.limited(3), building()) == "done"
+    assert workers() == first
+    os.kill(int(min(first)), signal.SIGKILL)
+    assert run(engine, building()) == "done"
+    assert len(workers()) == 3 and not workers() & first
+    engine.limited(2).run(building(), seconds=100)
+    assert len(workers()) == 2
+    engine.run(building(), seconds=0.1)
+    assert not workers(), "a step without any leaves none"
+
+
 # the command of a server that does not come up, and what is said
 SERVERS: dict[str, tuple[Sequence[str], str]] = {
     "a package that is not installed": (["-P", "-m", "no_such_package"], "No module named no_such_package; "),

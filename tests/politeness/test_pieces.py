@@ -157,6 +157,42 @@ def test_no_piece_is_closed_while_a_slow_store_closes_the_last(tmp_path: Path) -
     assert [file.rows for file in find_leftovers(crawl, "000001-fetch").files] == [1, 1]
 
 
+# the site, the media type and the megabytes of each body, and the numbers of those of each row group
+ROW_GROUPS: dict[str, tuple[list[tuple[str, str, float]], list[list[int]]]] = {
+    "a site: 8 MB": ([("a.test", "text/html", 3)] * 8, [[0, 1, 2], [3, 4, 5], [6, 7]]),
+    "of PDF a sixth": (
+        [("a.test", "text/html", 3), ("a.test", "application/pdf", 1), ("a.test", "text/html", 3)] * 3,
+        [[0, 2, 3], [1, 4], [5, 6, 8], [7]],
+    ),
+    "sites are apart, small ones together": (
+        [("a.test" if number % 2 else f"{number}.b.test", "text/html", 1) for number in range(4)]
+        + [(f"{name}.test", "text/html", 0.1) for name in "cdefgi"],
+        [[0, 2], [1, 3], [4, 5, 6, 7, 8, 9]],
+    ),
+    "of 16 MB that are held the largest group goes": (
+        [(f"{name}.test", "text/html", 2) for name in "abcabcabaa"],
+        [[0, 3, 6], [1, 4, 7], [2, 5], [8, 9]],
+    ),
+}
+
+
+@pytest.mark.parametrize(("bodies", "groups"), ROW_GROUPS.values(), ids=ROW_GROUPS)
+def test_a_row_group_takes_about_as_long_to_parse_as_another_and_has_few_sites(
+    bodies: list[tuple[str, str, float]], groups: list[list[int]], tmp_path: Path
+) -> None:
+    crawl = CrawlDir(str(tmp_path))
+    keeper = Keeper(crawl, "000001-fetch-ab", 1, piece_seconds=60.0)
+    for number, (host, media_type, size) in enumerate(bodies):
+        due = {"url_key": bytes(16), "url": f"http://{host}/{number}", "host": host, "round": 1, "kind": None}
+        body = bytes(int(size * (1 << 20)))
+        keeper.add("visits", due | {"outcome": "fetched", "media_type": media_type, "body": body})
+    keeper.close([])
+    (file,) = find_leftovers(crawl, "000001-fetch").files
+    visits = pq.ParquetFile(tmp_path / file.path)
+    found = [visits.read_row_group(group, ["url"])["url"].to_pylist() for group in range(visits.num_row_groups)]
+    assert sorted(sorted(int(url.rpartition("/")[2]) for url in urls) for urls in found) == groups
+
+
 def bundle(root: Path, servers: Servers, **more: float) -> _VisitFn:
     """The work of a bundle, as an engine starts it."""
     changes = {"politeness__delay": 0.0, **more}

@@ -27,8 +27,8 @@ CONTENT = ("text", "headings", "sections", "links")
 PART_BYTES = 24 << 20
 """Bytes of the content of a part, more if it is one batch."""
 
-LEAST_BYTES = 8 << 20
-"""Bytes of the content of a part that is worth another worker's while: a quarter of a second, and a segment."""
+LEAST_BYTES = 6 << 20
+"""Bytes of the content of a part that is worth another worker's while: half a second, and a segment."""
 
 _FACTS = [name for name in PAGES.names if name not in CONTENT]
 _LINK_BYTES = 250  # of a link in memory, roughly
@@ -73,12 +73,15 @@ class MarkFn(StageFn):
 
 
 def part_bytes(total: int, workers: int) -> int:
-    """Return the size of the parts of so many bytes: one for each worker, if that pays, and not too large for it.
+    """Return the most bytes of a part of so many: one for each worker, if that pays, and not too large for it.
 
-    >>> [part_bytes(size << 20, 2) >> 20 for size in (0, 15, 18, 40, 400)]
-    [8, 15, 9, 20, 24]
+    Batches are not cut, so parts are a quarter larger than equal ones: else most rounds have another, small one.
+
+    >>> [part_bytes(size << 20, 2) >> 20 for size in (0, 11, 16, 40, 400)]
+    [6, 11, 10, 24, 24]
     """
-    return min(PART_BYTES, max(LEAST_BYTES, -(-total // max(1, min(workers, total // LEAST_BYTES)))))
+    count = min(workers, total // LEAST_BYTES)
+    return min(PART_BYTES, max(LEAST_BYTES, 5 * total // (4 * count) if count > 1 else total))
 
 
 def content_bytes(pages: pa.Table) -> pa.ChunkedArray:

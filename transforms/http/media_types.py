@@ -7,6 +7,9 @@ from .zip_types import ZIP_EXTENSIONS, zip_type
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 TEXT = frozenset({"text/plain"})
 MARKDOWN = frozenset({"text/markdown", "text/x-markdown"})
+PACKED = frozenset({"application/pdf", "application/x-pdf", *ZIP_EXTENSIONS.values()})
+"""Types of documents that are compressed in themselves."""
+
 GENERIC = frozenset(
     {
         *("application/octet-stream", "application/x-octet-stream", "binary/octet-stream"),

@@ -11,6 +11,14 @@ class Memory(NamedTuple):
     used: int | None  # now
     most: int | None  # that it may have
 
+    def is_short(self, workers: int) -> bool:
+        """Whether less than a gigabyte is left for each of so many workers, which most steps do not need.
+
+        >>> Memory(300_000_000, 4_000_000_000).is_short(2), Memory(300_000_000, 2_000_000_000).is_short(2)
+        (False, True)
+        """
+        return self.used is not None and self.most is not None and self.most - self.used < workers << 30
+
 
 class Group(NamedTuple):
     """The contents of the files of a control group; empty if there is no such file.

@@ -3,19 +3,26 @@
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
+from ... import urls
 from ...directory.crawl_dir import CrawlDir
 from ...directory.pieces import PromiseLog, write_piece
+from ...http.media_types import PACKED
 from ...outcomes import EXTERNAL_VISITS, Outcome
+from ...tables.batches import cuts
+from ...tables.bloom import shard
 from ...tables.schemas import HostRow
 from ...tables.sitemap_terms import EXTERNAL
 from ...tables.table_files import TableWriter
 
 PIECE_BYTES = 64 << 20
 _BATCH_ROWS = 256
-_BATCH_BYTES = 8 << 20
+_BATCH_BYTES, _LEAST_BYTES, _HELD_BYTES = 8 << 20, 1 << 20, 16 << 20
+_PACKED = 6  # to parse a byte of PDF and office files takes five to eight times as long as one of HTML
+_SITES = 8  # groups of them
 _MOST_WAITING = 3  # batches
 
 
@@ -30,6 +37,9 @@ def counters_of(outcome: str, kind: str | None) -> list[str]:
     if kind == EXTERNAL and outcome != Outcome.DEFERRED:
         return [EXTERNAL_VISITS]
     return [outcome, f"{kind}_visits"] if kind else [outcome]
+
+
+_Key = tuple[int, bool]
 
 
 class Keeper:
@@ -49,9 +59,10 @@ class Keeper:
     ) -> None:
         self._crawl, self._attempt, self._round = crawl, attempt, round_
         self._piece_seconds, self._clock = piece_seconds, clock
-        self._rows: list[Mapping[str, Any]] = []  # of visits
+        # The rows of visits and their bytes of bodies, by group of sites and by whether bodies are packed.
+        self._rows, self._bytes = defaultdict[_Key, list[Mapping[str, Any]]](list), Counter[_Key]()
         self._others: dict[str, list[Mapping[str, Any]]] = {"robots": [], "host_turns": []}
-        self._batch_bytes = self._piece_bytes = 0
+        self._piece_bytes = 0
         self._since = clock()
         self._cut_pieces = self._closed_pieces = 0  # in the bundle's thread, and in the own one
         self._promises = PromiseLog(crawl, attempt)
@@ -62,16 +73,23 @@ class Keeper:
         self._thread.start()
 
     def add(self, table: str, row: Mapping[str, Any]) -> None:
-        """Add a row of visits, robots or host_turns."""
+        """Add a row of visits, robots or host_turns.
+
+        A row group of visits is what a worker parses at least: of few sites, whose pages tell what is boilerplate, and
+        at most so much that parsing takes as long as 8 MB of HTML.
+        """
         if table != "visits":
             self._others[table].append(row)
             return
-        self._rows.append(row)
-        size = len(row["body"] or b"")
-        self._batch_bytes += size
+        size, is_packed = len(row["body"] or b""), row["media_type"] in PACKED
+        key = shard(urls.domain(row["host"]), _SITES), is_packed
+        self._rows[key].append(row)
+        self._bytes[key] += size * _PACKED if is_packed else size
         self._piece_bytes += size
-        if len(self._rows) >= _BATCH_ROWS or self._batch_bytes >= _BATCH_BYTES:
-            self._flush()
+        if len(self._rows[key]) >= _BATCH_ROWS or self._bytes[key] >= _BATCH_BYTES:
+            self._flush([key])
+        elif self._bytes.total() >= _HELD_BYTES:
+            self._flush([max(self._bytes, key=self._bytes.__getitem__)])
 
     def promise(self, row: HostRow) -> None:
         """Write the state of a host at once."""
@@ -90,9 +108,11 @@ class Keeper:
         """Close the piece, with the states of all hosts requested since the last one."""
         self._others["host_turns"] += turns
         self._since, self._piece_bytes = self._clock(), 0
-        self._flush()
+        keys = sorted(self._rows, key=self._bytes.__getitem__)  # small ones together
+        for start, count in cuts([self._bytes[key] for key in keys], _LEAST_BYTES):
+            self._flush(keys[start : start + count])
         others, self._others = self._others, {"robots": [], "host_turns": []}
-        if not any(others.values()) and all(writer.is_empty for writer in self._writers.values()) and not self._rows:
+        if not any(others.values()) and all(writer.is_empty for writer in self._writers.values()):
             return
         writers, self._writers = self._writers, self._new_writers()
         promises, self._promises = self._promises, PromiseLog(self._crawl, self._attempt)
@@ -118,10 +138,10 @@ class Keeper:
             raise self._failure
         self._promises.remove()
 
-    def _flush(self) -> None:
-        if not self._rows:
-            return
-        rows, self._rows, self._batch_bytes = self._rows, [], 0
+    def _flush(self, keys: Collection[_Key]) -> None:
+        rows = [row for key in keys for row in self._rows.pop(key)]
+        for key in keys:
+            del self._bytes[key]
         counts: dict[str, int] = {}
         for row in rows:
             for name in counters_of(row["outcome"], row["kind"]):
