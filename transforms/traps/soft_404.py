@@ -14,6 +14,7 @@ from ..batches.batch_schemas import YieldRow
 from ..tables.schemas import Row
 from ..urls.templates import extension
 from .novelty import pack, unpack
+from .page_words import link_hash
 
 ASKED_AT_ONCE = 8
 """Families of a host that are asked in a round, with one request each."""
@@ -99,8 +100,13 @@ def suspected(pages: Iterable[Evidence], sizes: Mapping[str, int]) -> dict[str, 
 
     `sizes` has the number of pages of each family. A family nearly all of whose pages are named is suspicious, too.
     """
-    found, marked = dict[str, YieldRow](), dict[object, list[Evidence]]()
+    found, marked, linked = dict[str, YieldRow](), dict[object, list[Evidence]](), Counter[int]()
+    pages = list(pages)
     for one in pages:
+        linked.update(unpack(one.page["links"]))
+    for one in pages:
+        if linked[link_hash(one.page["url"])]:
+            continue
         for mark in one.marks:
             marked.setdefault(mark, []).append(one)
     for mark, some in marked.items():
