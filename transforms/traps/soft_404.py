@@ -88,35 +88,21 @@ class Evidence(NamedTuple):
     page: YieldRow
     group: str  # its family
     origin: str | None  # the folder of the page that links it
-    marks: Collection[object]  # what speaks for it: NAMED, SERIES, its frame
+    is_named: bool  # all that is new is in its own URL
 
 
-NAMED, SERIES = "named", "series"
-"""All that is new on a page is in its own URL; only pages of its own template, or without news, link it."""
+def suspected(pages: Iterable[Evidence], linked: Counter[int], sizes: Mapping[str, int]) -> dict[str, YieldRow]:
+    """A page of each family that leads on and on: to many pages that nothing else links, and from these to others.
 
-
-def suspected(pages: Iterable[Evidence], sizes: Mapping[str, int]) -> dict[str, YieldRow]:
-    """A page of each family that leads on and on: many pages with one mark that pages with this mark have led to.
-
-    `sizes` has the number of pages of each family. A family nearly all of whose pages are named is suspicious, too.
+    `linked` has the number of pages of the round that link a URL, by its hash: the pages of a real site link each
+    other. `sizes` has the number of pages of each family. One nearly all of whose pages are named is suspicious, too.
     """
-    found, marked, linked = dict[str, YieldRow](), dict[object, list[Evidence]](), Counter[int]()
-    pages = list(pages)
-    for one in pages:
-        linked.update(unpack(one.page["links"]))
-    for one in pages:
-        if linked[link_hash(one.page["url"])]:
-            continue
-        for mark in one.marks:
-            marked.setdefault(mark, []).append(one)
-    for mark, some in marked.items():
-        folders = {folder_of(one.group) for one in some}
-        chained = [one for one in some if one.origin in folders]
-        if len(chained) < _MANY:
-            named = Counter(one.group for one in some if mark != NAMED and NAMED in one.marks)
-            chained = [one for one in some if named[one.group] >= max(_MANY, _SHARE * sizes[one.group])]
-        found |= {one.group: one.page for one in reversed(chained) if "?" not in one.page["url"]}
-    return found
+    alone = [one for one in pages if not linked[link_hash(one.page["url"])] and "?" not in one.page["url"]]
+    folders, named = {folder_of(one.group) for one in alone}, Counter(one.group for one in alone if one.is_named)
+    found = [one for one in alone if one.origin in folders]
+    if len(found) < _MANY:
+        found = [one for one in alone if named[one.group] >= max(_MANY, _SHARE * sizes[one.group])]
+    return {one.group: one.page for one in reversed(found)}
 
 
 def folder_of(group: str) -> str:
