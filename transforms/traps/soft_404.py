@@ -19,7 +19,8 @@ from .page_words import link_hash
 ASKED_AT_ONCE = 8
 """Families of a host that are asked in a round, with one request each."""
 
-_MANY = 8  # pages of a round with one mark, that pages of the same folders have led to
+_MANY = 8  # pages of a round
+_MOST = 1 / 2  # of those that pages of the same folders have led to are linked by no other page
 _SHARE = 9 / 10  # of the pages of a family, whoever links them, if all that is new is in their own URLs
 _ENOUGH = 2  # words of a page that the answer does not have and that make it a page of its own
 _IN_COMMON = 1 / 2  # share of the words of the shorter answer that both have, if the answer is always the same
@@ -92,15 +93,16 @@ class Evidence(NamedTuple):
 
 
 def suspected(pages: Iterable[Evidence], linked: Counter[int], sizes: Mapping[str, int]) -> dict[str, YieldRow]:
-    """A page of each family that leads on and on: to many pages that nothing else links, and from these to others.
+    """A page of each family that leads on and on: to pages that lead to others, most of which nothing else links.
 
     `linked` has the number of pages of the round that link a URL, by its hash: the pages of a real site link each
     other. `sizes` has the number of pages of each family. One nearly all of whose pages are named is suspicious, too.
     """
-    alone = [one for one in pages if not linked[link_hash(one.page["url"])] and "?" not in one.page["url"]]
-    folders, named = {folder_of(one.group) for one in alone}, Counter(one.group for one in alone if one.is_named)
+    some = [one for one in pages if "?" not in one.page["url"]]
+    alone = [one for one in some if not linked[link_hash(one.page["url"])]]
+    folders, named = {folder_of(one.group) for one in some}, Counter(one.group for one in alone if one.is_named)
     found = [one for one in alone if one.origin in folders]
-    if len(found) < _MANY:
+    if len(found) < max(_MANY, _MOST * sum(one.origin in folders for one in some)):
         found = [one for one in alone if named[one.group] >= max(_MANY, _SHARE * sizes[one.group])]
     return {one.group: one.page for one in reversed(found)}
 
