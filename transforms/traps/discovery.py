@@ -121,9 +121,9 @@ class Known:
         return [own, *([(queries, kind)] if queries else []), (ANY, kind)]
 
     def has_proved(self, name: Name) -> bool:
-        """Whether a template is judged by its own row: it has enough results, or news on every page so far."""
+        """Whether a template is judged by its own row: any of its results was useful."""
         row = self.rows.get(name)
-        return row is not None and (requests_of(row) >= ENOUGH or 0 < row["pages"] == row["fresh"])
+        return row is not None and row["fresh"] + row["reached"] > 0
 
     def is_closed(self, name: Name) -> bool:
         """Whether a template is throttled or trapped."""
