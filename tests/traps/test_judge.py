@@ -154,7 +154,7 @@ def known(*rows: dict) -> Known:
 
 def visited(template_: str, first: int, pages: int, news: int) -> dict:
     row = new_row("a.test", (template_, Kind.PLAIN))
-    return row | {"round": 9, "first": first, "pages": pages, "news": news}
+    return row | {"round": 9, "first": first, "pages": pages, "fresh": news, "news": news}
 
 
 MONTHS = (visited("/month/#", 1, 9, 2), visited("/day/#", 2, 9, 2), visited("/news/*", 2, 9, 9))

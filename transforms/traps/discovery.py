@@ -8,18 +8,7 @@ from typing import Any, NamedTuple
 from ..tables.schemas import Row
 from ..urls.canonical import is_foreign
 from ..urls.templates import family, form, query_template, template
-from .template_rows import (
-    ANY,
-    ENOUGH,
-    SOURCE,
-    Kind,
-    Name,
-    State,
-    is_shared,
-    newest_by_template,
-    requests_of,
-    template_part,
-)
+from .template_rows import ANY, SOURCE, Kind, Name, State, is_shared, newest_by_template, template_part
 
 _OFTEN = 1 / 2  # share of pages with news from which on a template's links lead on, not back
 

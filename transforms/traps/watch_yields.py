@@ -155,8 +155,7 @@ class JudgeTemplates(beam.PTransform):
             "traps": paths["traps"]
             | "Spread" >> beam.Reshuffle()
             | "ReadTraps" >> beam.ParDo(_ReadFn(root, TRAPS, shards), requested, judged),
-            "samples": paths["samples"]
-            | "ReadSamples" >> beam.ParDo(_ReadFn(root, TRAP_SAMPLES, shards), requested),
+            "samples": paths["samples"] | "ReadSamples" >> beam.ParDo(_ReadFn(root, TRAP_SAMPLES, shards), requested),
             "queues": paths["queues"] | "ReadQueues" >> beam.ParDo(_ReadFn(root, TRAP_QUEUES, shards)),
         }
         by_shard = {**found, **earlier} | "ByShard" >> beam.CoGroupByKey()
