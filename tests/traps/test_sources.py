@@ -51,7 +51,7 @@ def test_new_places_have_a_sample_of_a_closed_template_and_tried_ones_wait() -> 
     assert chosen(rows, CLOSED | {"budget": 0}, TRIED) == {"b": 2, "c": 2}
     assert chosen([row._replace(redirects=1) for row in rows], CLOSED | {"budget": 0}) == {}
     assert chosen(rows, CLOSED | {"budget": 6}).keys() == {*"abc"}
-    assert chosen(rows, CLOSED | {"state": "open", "budget": 64}).total() == 60
+    assert chosen(rows, CLOSED | {"state": "open", "budget": 64, "fresh": 30}).total() == 60
 
 
 def test_which_places_have_a_sample_depends_on_the_secret() -> None:
