@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from collections import Counter
 
 import pytest
 
@@ -9,8 +10,8 @@ from beamtrawl.transforms.batches.batch_schemas import YieldRow
 from beamtrawl.transforms.documents.page_yield import yield_rows
 from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.tables.schemas import VISITS
-from beamtrawl.transforms.traps.page_words import Shown, page_words
-from beamtrawl.transforms.traps.soft_404 import NAMED, SERIES, Answers, ErrorPages, Evidence, impossible_url, suspected
+from beamtrawl.transforms.traps.page_words import Shown, link_hash, page_words
+from beamtrawl.transforms.traps.soft_404 import Answers, ErrorPages, Evidence, impossible_url, suspected
 
 # URL: the pattern of those that cannot exist
 IMPOSSIBLE = {
@@ -96,38 +97,38 @@ def test_pages_like_the_answer_are_soft_404s(known: Answers, page: YieldRow, is_
     assert known.has(page, is_series=is_series) == is_soft
 
 
-# folders of pages, folders of the pages that link them, marks, pages, distinct frames: the families to be asked
+# folders of pages, folders of the pages that link them, pages, how many of these others link, whether they are named:
+# the families to be asked
 SUSPICIONS = {
-    "named pages that such pages link": ("ab", "ab", [NAMED], 8, 1, {"/a/**.html", "/b/**.html"}),
-    "fewer": ("ab", "ab", [NAMED], 7, 1, set()),
-    "of a list": ("ab", "c", [NAMED], 99, 1, set()),
-    "a series": ("a", "a", [SERIES], 8, 1, {"/a/**.html"}),
-    "without a new title, in one frame": ("ab", "ab", [1], 8, 1, {"/a/**.html", "/b/**.html"}),
-    "in different frames": ("ab", "ab", [1], 8, 2, set()),
-    "in one frame, of a list": ("ab", "c", [1], 99, 1, set()),
-    "in one frame and named, of a list": ("a", "c", [1, NAMED], 8, 1, {"/a/**.html"}),
-    "few of them": ("a", "c", [1, NAMED], 7, 1, set()),
-    "good pages": ("a", "a", [], 99, 1, set()),
-}  # fmt: skip
+    "pages that such pages link": ("ab", "ab", 8, 0, False, {"/a/**.html", "/b/**.html"}),
+    "fewer": ("ab", "ab", 7, 0, False, set()),
+    "of a list": ("ab", "c", 99, 0, False, set()),
+    "that link each other": ("a", "a", 99, 99, False, set()),
+    "half of which link each other": ("a", "a", 20, 10, False, {"/a/**.html"}),
+    "most of which link each other": ("a", "a", 20, 11, False, set()),
+    "named pages of a list": ("a", "c", 8, 0, True, {"/a/**.html"}),
+    "few of them": ("a", "c", 7, 0, True, set()),
+}
 
 
 @pytest.mark.parametrize(
-    ("folders", "sources", "marks", "count", "frames", "asked"), SUSPICIONS.values(), ids=SUSPICIONS
+    ("folders", "sources", "count", "known", "is_named", "asked"), SUSPICIONS.values(), ids=SUSPICIONS
 )
-def test_a_host_is_asked_for_pages_that_lead_on_and_on(folders, sources, marks, count, frames, asked) -> None:
+def test_a_host_is_asked_for_pages_that_lead_on_and_on(folders, sources, count, known, is_named, asked) -> None:
     pages = [
         Evidence(
             row(f"http://a.test/{folder}/kafu{number}.html", "Sorry", ""),
             f"/{folder}/**.html",
             f"/{sources[number % len(sources)]}",
-            [mark + number % frames if mark == 1 else mark for mark in marks],
+            is_named,
         )
         for number in range(count)
         for folder in folders[number % len(folders)]
     ]
-    sizes = {f"/{folder}/**.html": count for folder in folders}
-    assert suspected(pages, sizes).keys() == asked
-    assert not suspected([one._replace(page=row(f"{GONE}?x=1", "", "")) for one in pages], sizes)
+    sizes, linked = {f"/{folder}/**.html": count for folder in folders}, Counter(range(99))
+    linked.update(link_hash(one.page["url"]) for one in pages[:known])
+    assert suspected(pages, linked, sizes).keys() == asked
+    assert not suspected([one._replace(page=row(f"{GONE}?x=1", "", "")) for one in pages], linked, sizes)
 
 
 def test_a_page_among_others_has_the_frame_of_an_answer_to_a_probe() -> None:

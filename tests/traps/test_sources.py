@@ -12,8 +12,10 @@ from beamtrawl.transforms.traps.judge import Counts, Queues, judge
 from beamtrawl.transforms.traps.template_rows import Kind, new_row
 from tests.frontier.test_selection import due
 from tests.support.honest_sites import page, story
+from tests.support.honest_variants import archive_by_time, tag_cloud
 from tests.support.stale_sites import STALE
 from tests.support.trap_rounds import crawl_rounds
+from tests.support.web import Page
 
 ROUNDS, MOST, LAST = 7, 300, 30
 SAMPLED = 48  # useless requests of a round that need not become fewer
@@ -49,7 +51,7 @@ def test_new_places_have_a_sample_of_a_closed_template_and_tried_ones_wait() -> 
     assert chosen(rows, CLOSED | {"budget": 0}, TRIED) == {"b": 2, "c": 2}
     assert chosen([row._replace(redirects=1) for row in rows], CLOSED | {"budget": 0}) == {}
     assert chosen(rows, CLOSED | {"budget": 6}).keys() == {*"abc"}
-    assert chosen(rows, CLOSED | {"state": "open", "budget": 64}).total() == 60
+    assert chosen(rows, CLOSED | {"state": "open", "budget": 64, "fresh": 30}).total() == 60
 
 
 def test_which_places_have_a_sample_depends_on_the_secret() -> None:
@@ -78,3 +80,8 @@ def test_a_family_in_which_the_host_has_answered_404_is_not_asked() -> None:
     site["/"] = page("Home", "welcome", [(path, path) for path in [*answer, *site, "/item/gone"]])
     crawled = crawl_rounds(site | answer, 6)
     assert {path for paths in crawled.visited for path in paths} <= {*site, *answer, "/item/gone"}
+
+
+@pytest.mark.parametrize("site", [archive_by_time(400), tag_cloud(200)], ids=["messages", "tags"])
+def test_a_site_whose_pages_link_each_other_is_not_asked(site: dict[str, Page]) -> None:
+    assert {path for paths in crawl_rounds(site, 10).visited for path in paths} == {*site}

@@ -8,8 +8,8 @@ from ..outcomes import Outcome
 from ..parsing.html_page import Page, followed
 from ..tables.schemas.fetching import VisitRow
 from ..tables.sitemap_terms import LESSER
-from ..traps.novelty import unpack
-from ..traps.page_words import PageWords, Shown, page_words
+from ..traps.novelty import pack, unpack
+from ..traps.page_words import PageWords, Shown, link_hash, page_words
 
 _TEXT, _LINKS, _ANCHOR = 1500, 100, 60  # maximum characters of a text, links, and characters of an anchor
 
@@ -34,7 +34,8 @@ def yield_rows(visits: Iterable[tuple[VisitRow, Page | None]]) -> list[YieldRow]
     rows = [_row(visit) for visit, _ in found]
     for row, (_, page) in zip(rows, found, strict=True):
         if page is not None:
-            words = page_words(_shown(row["url"], page))
+            words = page_words(shown := _shown(row["url"], page))
+            row["links"] = pack(map(link_hash, shown.links))
             row["title_words"], row["words"], row["own_words"] = words
             row["frame"] = _frame(words, page)
     return rows
@@ -80,6 +81,7 @@ def _row(visit: VisitRow) -> YieldRow:
         title_words=None,
         words=None,
         own_words=None,
+        links=None,
         frame=None,
         kind=visit["kind"],
     )

@@ -8,18 +8,7 @@ from typing import Any, NamedTuple
 from ..tables.schemas import Row
 from ..urls.canonical import is_foreign
 from ..urls.templates import family, form, query_template, template
-from .template_rows import (
-    ANY,
-    ENOUGH,
-    SOURCE,
-    Kind,
-    Name,
-    State,
-    is_shared,
-    newest_by_template,
-    requests_of,
-    template_part,
-)
+from .template_rows import ANY, SOURCE, Kind, Name, State, is_shared, newest_by_template, template_part
 
 _OFTEN = 1 / 2  # share of pages with news from which on a template's links lead on, not back
 
@@ -121,9 +110,9 @@ class Known:
         return [own, *([(queries, kind)] if queries else []), (ANY, kind)]
 
     def has_proved(self, name: Name) -> bool:
-        """Whether a template is judged by its own row: it has enough results, or news on every page so far."""
+        """Whether a template is judged by its own row: any of its results was useful."""
         row = self.rows.get(name)
-        return row is not None and (requests_of(row) >= ENOUGH or 0 < row["pages"] == row["fresh"])
+        return row is not None and row["fresh"] + row["reached"] > 0
 
     def is_closed(self, name: Name) -> bool:
         """Whether a template is throttled or trapped."""

@@ -8,7 +8,7 @@ from . import promise
 from .template_rows import ANY, ENOUGH, FIRST, GROWTH, SOURCE, Kind, Name, State, is_shared, requests_of, template_part
 
 _MOST_FOREIGN = 48  # pages per round of a closed template of kind foreign
-_SHARED = (16, 2)  # pages in the first round, and growth, of all new templates together
+_SHARED = (16, 2, 16)  # pages in the first round, growth, and sample of all new templates together
 _OF_SOURCE = 4  # least pages per round by the links of a page to an open template
 _USEFUL = 16  # a template is drained if one of so many results was good lately, or half of its pages are different
 _DRAINED = 48  # least pages per round of a template that is drained
@@ -124,8 +124,8 @@ def budget_of(row: Row, known: Mapping[Name, Row], last: int = 0) -> int:
     A page of whose links none was useful waits while their template is closed.
     """
     kind, bad = Kind(row["kind"]), row["recent_pages"] - row["recent_fresh"]
-    first, growth = _SHARED if is_shared(row["template"]) else (FIRST[kind], GROWTH[kind])
-    budget = promise.budget(promised(row, known), bad, requests_of(row), last, first, growth)
+    limits = _SHARED if is_shared(row["template"]) else (FIRST[kind], GROWTH[kind])
+    budget = promise.budget(promised(row, known), bad, requests_of(row), last, *limits)
     if SOURCE not in row["template"] or row["recent_fresh"]:
         return budget
     above = known.get((template_part(row["template"]), kind))

@@ -11,7 +11,7 @@ from ..urls.templates import family
 from . import soft_404
 from .discovery import UrlShape
 from .judge import Counts
-from .novelty import Family, pack
+from .novelty import Family, pack, unpack
 from .soft_404 import Answers, ErrorPages, Evidence, folder_of
 from .stacks import is_stacked
 from .template_rows import Kind
@@ -59,7 +59,7 @@ class HostNews:
         self._pages, self._answers = pages, dict(answers)
         self._asked = {**asked, **answers}
         self._refusing = {folder_of(name) for name, one in self._asked.items() if one.answer is ErrorPages.NONE}
-        self._evidence, self._sizes = list[Evidence](), Counter[str]()
+        self._evidence, self._sizes, self._linked = list[Evidence](), Counter[str](), Counter[int]()
 
     def take(self, request: YieldRow, shape: UrlShape, kind: Kind, duplicates: Duplicates) -> Counts:
         """Add a page and return what it counts as: fresh, with news, different; `FAILED` if any address gives it."""
@@ -80,20 +80,18 @@ class HostNews:
         is_told = added.has_new_title or (added.is_news and key not in duplicates.near)
         is_news = not is_copy and (is_told or is_uniform)
         is_fresh = is_news or (not is_series and not is_copy)
+        is_named = added.is_named or not is_news
+        self._linked.update(unpack(request["links"]))
         if is_fresh and not is_uniform and answers is None and folder_of(group) not in self._refusing:
-            signs = {
-                soft_404.NAMED: added.is_named or not is_news,
-                soft_404.SERIES: is_series,
-                request["frame"]: not added.has_new_title,
-            }
             origin = folder_of(family(shape.referrer)) if shape.referrer else None
-            self._evidence.append(Evidence(request, group, origin, [mark for mark, holds in signs.items() if holds]))
+            if is_series or is_named or not added.has_new_title:
+                self._evidence.append(Evidence(request, group, origin, is_named))
             self._sizes[group] += 1
         return Counts(pages=1, fresh=int(is_fresh), news=int(is_news), different=int(not is_copy))
 
     def suspected(self) -> dict[str, YieldRow]:
         """A page of each family that may answer any URL with a page, of as many as are asked at once."""
-        found = soft_404.suspected(self._evidence, self._sizes)
+        found = soft_404.suspected(self._evidence, self._linked, self._sizes)
         return dict(itertools.islice(found.items(), soft_404.ASKED_AT_ONCE))
 
     def rows(self, host: str, round_: int, asked: Iterable[str], forms: Mapping[str, Iterable[int]]) -> list[Row]:

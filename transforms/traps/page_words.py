@@ -60,6 +60,11 @@ def _hash(word: str) -> int:
     return zlib.crc32(word.encode())
 
 
+@functools.lru_cache(1 << 14)
+def link_hash(url: str) -> int:
+    return zlib.crc32(url.encode())
+
+
 def _around(url: str, links: Iterable[str]) -> tuple[list[str], list[str]]:
     """(the URL and its neighbours, the URL and the links below its folder); links into the folder without it."""
     folder, start, shape = url[: url.rfind("/") + 1], url[:_SHARED], ""

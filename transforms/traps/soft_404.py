@@ -14,11 +14,13 @@ from ..batches.batch_schemas import YieldRow
 from ..tables.schemas import Row
 from ..urls.templates import extension
 from .novelty import pack, unpack
+from .page_words import link_hash
 
 ASKED_AT_ONCE = 8
 """Families of a host that are asked in a round, with one request each."""
 
-_MANY = 8  # pages of a round with one mark, that pages of the same folders have led to
+_MANY = 8  # pages of a round
+_MOST = 1 / 2  # of those that pages of the same folders have led to are linked by no other page
 _SHARE = 9 / 10  # of the pages of a family, whoever links them, if all that is new is in their own URLs
 _ENOUGH = 2  # words of a page that the answer does not have and that make it a page of its own
 _IN_COMMON = 1 / 2  # share of the words of the shorter answer that both have, if the answer is always the same
@@ -87,30 +89,22 @@ class Evidence(NamedTuple):
     page: YieldRow
     group: str  # its family
     origin: str | None  # the folder of the page that links it
-    marks: Collection[object]  # what speaks for it: NAMED, SERIES, its frame
+    is_named: bool  # all that is new is in its own URL
 
 
-NAMED, SERIES = "named", "series"
-"""All that is new on a page is in its own URL; only pages of its own template, or without news, link it."""
+def suspected(pages: Iterable[Evidence], linked: Counter[int], sizes: Mapping[str, int]) -> dict[str, YieldRow]:
+    """A page of each family that leads on and on: to pages that lead to others, most of which nothing else links.
 
-
-def suspected(pages: Iterable[Evidence], sizes: Mapping[str, int]) -> dict[str, YieldRow]:
-    """A page of each family that leads on and on: many pages with one mark that pages with this mark have led to.
-
-    `sizes` has the number of pages of each family. A family nearly all of whose pages are named is suspicious, too.
+    `linked` has the number of pages of the round that link a URL, by its hash: the pages of a real site link each
+    other. `sizes` has the number of pages of each family. One nearly all of whose pages are named is suspicious, too.
     """
-    found, marked = dict[str, YieldRow](), dict[object, list[Evidence]]()
-    for one in pages:
-        for mark in one.marks:
-            marked.setdefault(mark, []).append(one)
-    for mark, some in marked.items():
-        folders = {folder_of(one.group) for one in some}
-        chained = [one for one in some if one.origin in folders]
-        if len(chained) < _MANY:
-            named = Counter(one.group for one in some if mark != NAMED and NAMED in one.marks)
-            chained = [one for one in some if named[one.group] >= max(_MANY, _SHARE * sizes[one.group])]
-        found |= {one.group: one.page for one in reversed(chained) if "?" not in one.page["url"]}
-    return found
+    some = [one for one in pages if "?" not in one.page["url"]]
+    alone = [one for one in some if not linked[link_hash(one.page["url"])]]
+    folders, named = {folder_of(one.group) for one in some}, Counter(one.group for one in alone if one.is_named)
+    found = [one for one in alone if one.origin in folders]
+    if len(found) < max(_MANY, _MOST * sum(one.origin in folders for one in some)):
+        found = [one for one in alone if named[one.group] >= max(_MANY, _SHARE * sizes[one.group])]
+    return {one.group: one.page for one in reversed(found)}
 
 
 def folder_of(group: str) -> str:

@@ -95,24 +95,19 @@ def hosts_with_traps(path: str, root: str) -> Iterator[str]:
                 yield from pc.unique(rows.filter(pc.not_equal(rows["state"], State.OPEN.value))["host"]).to_pylist()
 
 
-class _ReadHostsFn(beam.DoFn):
-    """The rows of a table for some hosts, by shard of the host."""
+class _ReadFn(beam.DoFn):
+    """The rows of a table by shard of the host, those of some hosts if there are such side inputs."""
 
     def __init__(self, root: str, schema: pa.Schema, shards: int) -> None:
         self._root, self._schema, self._shards = root, schema, shards
 
     def process(self, path: str, *hosts: Wanted) -> Iterator[Batch]:
+        if not hosts:
+            yield from by_host(read_table(self._root, [path], self._schema), self._shards)
+            return
         wanted = Wanted("host", sorted({host for some in hosts for host in some.values}))
         for rows in matching_rows(self._root, path, self._schema, wanted):
             yield from by_host(rows, self._shards)
-
-
-class _ReadAllFn(beam.DoFn):
-    def __init__(self, root: str, schema: pa.Schema, shards: int) -> None:
-        self._root, self._schema, self._shards = root, schema, shards
-
-    def process(self, path: str) -> Iterator[Batch]:
-        yield from by_host(read_table(self._root, [path], self._schema), self._shards)
 
 
 def hosts_of(batch: Batch) -> Iterator[str]:
@@ -159,10 +154,9 @@ class JudgeTemplates(beam.PTransform):
         earlier = {
             "traps": paths["traps"]
             | "Spread" >> beam.Reshuffle()
-            | "ReadTraps" >> beam.ParDo(_ReadHostsFn(root, TRAPS, shards), requested, judged),
-            "samples": paths["samples"]
-            | "ReadSamples" >> beam.ParDo(_ReadHostsFn(root, TRAP_SAMPLES, shards), requested),
-            "queues": paths["queues"] | "ReadQueues" >> beam.ParDo(_ReadAllFn(root, TRAP_QUEUES, shards)),
+            | "ReadTraps" >> beam.ParDo(_ReadFn(root, TRAPS, shards), requested, judged),
+            "samples": paths["samples"] | "ReadSamples" >> beam.ParDo(_ReadFn(root, TRAP_SAMPLES, shards), requested),
+            "queues": paths["queues"] | "ReadQueues" >> beam.ParDo(_ReadFn(root, TRAP_QUEUES, shards)),
         }
         by_shard = {**found, **earlier} | "ByShard" >> beam.CoGroupByKey()
         return Watched(*(by_shard | "Watch" >> beam.ParDo(self._watch).with_outputs(*Watched._fields)))
