@@ -101,11 +101,11 @@ class _ReadFn(beam.DoFn):
     def __init__(self, root: str, schema: pa.Schema, shards: int) -> None:
         self._root, self._schema, self._shards = root, schema, shards
 
-    def process(self, path: str, *hosts: Wanted) -> Iterator[Batch]:
-        if not hosts:
+    def process(self, path: str, hosts: Wanted | None = None, more: Wanted | None = None) -> Iterator[Batch]:
+        if hosts is None:
             yield from by_host(read_table(self._root, [path], self._schema), self._shards)
             return
-        wanted = Wanted("host", sorted({host for some in hosts for host in some.values}))
+        wanted = Wanted("host", sorted({*hosts.values, *(more.values if more else ())}))
         for rows in matching_rows(self._root, path, self._schema, wanted):
             yield from by_host(rows, self._shards)
 
