@@ -62,6 +62,7 @@ def _hash(word: str) -> int:
 
 @functools.lru_cache(1 << 14)
 def link_hash(url: str) -> int:
+    """The hash of a link's URL, as `YieldRow.links` has it; 32 bits."""
     return zlib.crc32(url.encode())
 
 

@@ -34,7 +34,8 @@ def budget(share: float, bad: float, requests: int, last: float, first: int, gro
     """How many URLs with the promise `share` the next round may request, at least one.
 
     Of so many `requests` so far, `last` were good ones of the last round. It is `first` without any, and at most
-    `growth` times as many as so far: ever less with the third power of the promise.
+    `growth` times as many as so far: ever less with the third power of the promise. While no more than `MEMORY` results
+    were bad, it is `sample` at least.
     """
     grown = int(share**3 * (8 * first + growth * requests))
     if not requests:

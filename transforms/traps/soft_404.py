@@ -96,7 +96,8 @@ def suspected(pages: Iterable[Evidence], linked: Counter[int], sizes: Mapping[st
     """A page of each family that leads on and on: to pages that lead to others, most of which nothing else links.
 
     `linked` has the number of pages of the round that link a URL, by its hash: the pages of a real site link each
-    other. `sizes` has the number of pages of each family. One nearly all of whose pages are named is suspicious, too.
+    other. `sizes` has the number of pages of each family. One nearly all of whose pages are named, and linked
+    by no other, is suspicious, too.
     """
     some = [one for one in pages if "?" not in one.page["url"]]
     alone = [one for one in some if not linked[link_hash(one.page["url"])]]
