@@ -15,7 +15,7 @@ from beamtrawl.transforms.indexing.analysis import is_further, separate_words, t
 from beamtrawl.transforms.indexing.invert import OWN_FIELDS, PHRASE_FIELDS, invert
 from beamtrawl.transforms.indexing.packing import gaps, pack, undo_gaps, unpack
 from beamtrawl.transforms.indexing.segment_files import STORED_PAGE
-from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, terms_by_language
+from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, languages_of, terms_by_language
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, ROW_GROUP_POSTINGS
 from beamtrawl.transforms.tables import list_offsets
 from tests.support.corpus import documents
@@ -112,7 +112,7 @@ def test_texts_of_many_megabytes_are_inverted_as_one():
 
 def test_forms_are_those_in_documents_of_their_language():
     found = invert({"title": ["gift gifts", "gifts Gifte", "gifts", "one"], "body": ["café", "", "naïve", ""]})
-    assert forms_of(terms_by_language(found, ["en", "de", "", "en"])) == [
+    assert forms_of(terms_by_language(found, languages_of(["en", "de", "", "en"]))) == [
         Forms("cafe", "en", ["café"]),
         Forms("gift", "de", ["gifte", "gifts"]),
         Forms("gift", "en", ["gift", "gifts"]),
@@ -124,7 +124,8 @@ def test_forms_are_those_in_documents_of_their_language():
 def test_every_term_of_a_document_is_a_form_of_its_class(rows, languages):
     found = invert({field: [row[field] for row in rows] for field in OWN_FIELDS})
     table = {
-        (row.word_class, row.language): row.forms for row in forms_of(terms_by_language(found, languages[: len(rows)]))
+        (row.word_class, row.language): row.forms
+        for row in forms_of(terms_by_language(found, languages_of(languages[: len(rows)])))
     }
     for row, language in zip(rows, languages, strict=False):
         for term in tokens(" ".join(row.values())):

@@ -19,7 +19,7 @@ from beamtrawl.transforms.indexing.live_segments import LiveIndex, LiveSegment
 from beamtrawl.transforms.indexing.packing import max_frequency, undo_gaps
 from beamtrawl.transforms.indexing.read_segment import decode, lists, read_footer, read_parts, whole_terms
 from beamtrawl.transforms.indexing.segment_files import FOOTER_KEY, embedded_footer, packed_footers, read_file
-from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, stemmed_as, terms_by_language
+from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, languages_of, stemmed_as, terms_by_language
 from beamtrawl.transforms.indexing.tombstones import alive, read_tombstones
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, in_order
 from beamtrawl.transforms.tables.list_offsets import offsets
@@ -118,7 +118,7 @@ class _PostingsTotals:
             for name in docs.column_names
             if name.startswith("length_")
         }
-        self.documents, self._stemmed = len(stemmed), stemmed
+        self.documents, self._languages = len(stemmed), languages_of(stemmed)
         self._sums = {field: np.zeros(self.documents) for field in self.lengths}
         # The largest frequency may stand for a larger one (`packing.pack`); the excess of titles is in body.
         self._full = {field: np.zeros(self.documents, bool) for field in self.lengths}
@@ -134,7 +134,7 @@ class _PostingsTotals:
         for field, frequency in index.frequencies.items():
             self._sums[field] += np.bincount(index.docs, frequency * counted, minlength=self.documents)
             self._full[field][index.docs[frequency == max_frequency(field)]] = True
-        for language, terms in terms_by_language(index, self._stemmed).items():
+        for language, terms in terms_by_language(index, self._languages).items():
             self._terms[language] += terms
 
     def take(self, places: Longs) -> None:

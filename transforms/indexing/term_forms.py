@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from .analysis import STEMMERS, is_further, word_classes
 from .invert import Inverted
@@ -32,13 +33,29 @@ def stemmed_as(language: str | None) -> str:
     return language if language in _STEMMED else ""
 
 
-def terms_by_language(index: Inverted, languages: Sequence[str]) -> dict[str, list[str]]:
-    """The terms of the documents of each language, sorted; `languages` has the stemming language of each document."""
-    names, codes = np.unique(np.array(languages, dtype=np.str_), return_inverse=True)
+class Languages(NamedTuple):
+    """The stemming languages of some documents."""
+
+    names: list[str]
+    codes: npt.NDArray[np.int64]  # of each document, the place of its language in `names`
+
+
+def languages_of(documents: Sequence[str | None]) -> Languages:
+    """The stemming languages of documents of these languages.
+
+    >>> languages_of(["en", None, "en"])
+    Languages(names=['', 'en'], codes=array([1, 0, 1]))
+    """
+    names, codes = np.unique(np.array(list(map(stemmed_as, documents)), np.str_), return_inverse=True)
+    return Languages(names.tolist(), codes)
+
+
+def terms_by_language(index: Inverted, languages: Languages) -> dict[str, list[str]]:
+    """The terms of the documents of each stemming language, sorted."""
     terms = np.repeat(np.arange(len(index.terms)), np.diff(index.starts))
-    language_of = codes[index.docs]
+    language_of = languages.codes[index.docs]
     found = {}
-    for code, language in enumerate(names.tolist()):
+    for code, language in enumerate(languages.names):
         is_used = np.zeros(len(index.terms), bool)
         is_used[terms[language_of == code]] = True
         found[language] = list(itertools.compress(index.terms, is_used.tolist()))

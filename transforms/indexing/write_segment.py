@@ -18,6 +18,7 @@ import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import unquote
 
@@ -34,7 +35,7 @@ from .invert import PHRASE_FIELDS, Inverted, Longs, invert
 from .korean import ANALYSED, morphemes
 from .packing import gaps, pack
 from .segment_files import Written, groups, numbers, slices, write_opening, write_sorted, write_stored
-from .term_forms import Forms, forms_of, stemmed_as, terms_by_language
+from .term_forms import Forms, forms_of, languages_of, stemmed_as, terms_by_language
 
 POSTINGS, FORMS = "postings.parquet", "forms.parquet"
 DOCS, DOCSTORE = "docs.parquet", "docstore.parquet"
@@ -97,9 +98,11 @@ def write_index(
     They are its terms as in `write_terms`, `docs` with lengths, and the docstore, whose rows come in parts: each
     but the last has a multiple of DOCSTORE_GROUP rows.
     """
-    written = write_terms(root, folder, blocks, docs["language"].to_pylist(), row_postings)
     groups_of_rows = (part for table in docstore for part in groups(table, slices(table.num_rows, DOCSTORE_GROUP)))
-    written[DOCSTORE] = write_stored(root, f"{folder}/{DOCSTORE}", _STORED, groups_of_rows, ["text", "sections"])
+    with ThreadPoolExecutor(1) as beside:
+        store = beside.submit(write_stored, root, f"{folder}/{DOCSTORE}", _STORED, groups_of_rows, ["text", "sections"])
+        written = write_terms(root, folder, blocks, docs["language"].to_pylist(), row_postings)
+    written[DOCSTORE] = store.result()
     return write_opening(root, f"{folder}/{DOCS}", docs, written)
 
 
@@ -114,12 +117,12 @@ def write_terms(
 
     The index comes in blocks of consecutive terms, at least one, so that it need not fit into memory.
     """
-    stemmed = [stemmed_as(language) for language in languages]
+    of_documents = languages_of(languages)
     terms: defaultdict[str, list[str]] = defaultdict(list)
 
     def tables() -> Iterator[tuple[pa.Table, Iterator[int]]]:
         for block in blocks:
-            for language, used in terms_by_language(block, stemmed).items():
+            for language, used in terms_by_language(block, of_documents).items():
                 terms[language] += used
             terms_of_rows, starts = _rows(block.starts, row_postings)
             yield _postings(block, terms_of_rows, starts), _row_groups(starts)
