@@ -17,7 +17,6 @@ from ..tables.batches import Batch, read_ipc, split
 from ..tables.bloom import Bloom, Words, distinct, words
 from ..tables.key_scan import Wanted, matching_rows
 
-
 _FEW = 1 << 16  # keys that are added before what is there is sorted again, at least
 
 
