@@ -18,6 +18,7 @@ loopback device.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -31,8 +32,8 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pyarrow.compute as pc
@@ -69,13 +70,13 @@ class Web:
         return lost, [url for url, times in pages if times != "0"], int(forbidden[1]), spent
 
 
-@contextmanager
-def serve(pages: int, seed: int) -> Iterator[Web]:
-    """Build the server and run it."""
+@contextlib.contextmanager
+def serve(pages: int, seed: int, port: int = 0) -> Iterator[Web]:
+    """Build the server and run it, on a free port or on that of an earlier run, which is in all URLs."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(__file__).parent / "go" / "large_web.go"
         subprocess.run(["go", "build", "-o", f"{folder}/large_web", str(source)], check=True)
-        command = [f"{folder}/large_web", "--pages", str(pages), "--seed", str(seed)]
+        command = [f"{folder}/large_web", "--pages", str(pages), "--seed", str(seed), "--port", str(port)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             try:
                 yield Web(int(process.stdout.readline() if process.stdout else 0))
@@ -127,8 +128,8 @@ def newest(crawl_dir: CrawlDir) -> tuple[dict[str, bytes], int, Counter[str]]:
     return digests, pc.sum(pc.greater(keys["count_all"], 1)).as_py() or 0, kinds
 
 
-def faults(root: str, web: Web, resumed: bool) -> list[str]:
-    """What differs from the truth, in sentences."""
+def faults(root: str, web: Web, resumed: bool, began_before: bool = False) -> list[str]:
+    """What differs from the truth, in sentences; what another server was asked for is not known."""
     contents, (lost, repeated, forbidden, served_s) = web.contents(), web.requests()
     digests, twice, kinds = newest(CrawlDir(root))
     by_content, by_digest = defaultdict(set), defaultdict(set)
@@ -138,7 +139,7 @@ def faults(root: str, web: Web, resumed: bool) -> list[str]:
             by_digest[digests[url]].add(content)
     problems = {
         "pages lost": sum(url not in digests for url in contents),
-        "pages not requested": len(lost),
+        "pages not requested": 0 if began_before else len(lost),
         "pages requested more than once": 0 if resumed else len(repeated),
         "documents twice": twice,
         "documents that are no pages of this web": sum(url not in contents for url in digests),
@@ -231,20 +232,23 @@ def main() -> int:
     parser.add_argument(
         "--recrawl", type=float, metavar="SHARE", help="visit all pages again, of which so many changed"
     )
-    parser.add_argument("--dir", help="for the crawl, which is kept; a temporary directory by default")
+    parser.add_argument("--dir", help="for the crawl, which is kept, or which goes on; a temporary one by default")
     parser.add_argument("--by-round", action="store_true", help="show each step")
     parser.add_argument("--json", action="store_true", help="print the figures as one line of JSON at the end")
     given = parser.parse_args()
     chance, problems = random.Random(given.seed), list[str]()
-    with serve(given.pages, given.seed) as web, tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as stack:
         folder = Path(given.dir or scratch)
         folder.mkdir(parents=True, exist_ok=True)
         root, seeds = f"{folder}/crawl", folder / "seeds.txt"
+        began_before = seeds.exists()
+        port = urlsplit(seeds.read_text().split("\n", 1)[0]).port if began_before else 0
+        web = stack.enter_context(serve(given.pages, given.seed, port or 0))
         seeds.write_text("\n".join(web.lines("seeds")))
         words = ["crawl", root, "--workers", str(given.workers), "--delay", "0", "--allow-address", "127.0.0.0/8"]
         cpu_s = crawl([*words, "--seeds", str(seeds)], given.kill, given.pages / _RATE, chance)
         steps, contents = CrawlDir(root).manifests(), web.contents()
-        problems += faults(root, web, resumed=given.kill > 0)
+        problems += faults(root, web, given.kill > 0, began_before)
         figures = show_steps(steps, cpu_s, given.by_round) | {"files": show_files(Path(root))}
         titles = beamtrawl.open(root).sql("SELECT title FROM documents ORDER BY url_key LIMIT 21")
         queries = [" ".join(title.split()[:2]) for (title,) in titles.fetchall()]

@@ -47,7 +47,7 @@ def build(pipeline: beam.Pipeline, step: RevisitStep) -> None:
         due_keys = paths | "PlannedKeys" >> beam.FlatMap(step.criteria.pages.keys, step.criteria.now, count)
     else:
         due_keys = urls | "DueKeys" >> beam.FlatMap(read_due_keys, step.root, step.criteria, count)
-    keys = due_keys | "Keys" >> CollectKeys(step.expected, "url_key", "host")
+    keys = due_keys | "Keys" >> CollectKeys("url_key", "host")
     states = urls | "States" >> ReadMatching(step.root, URLS, "url_key", count, keys)
     frontier = pipeline | "ReadFrontier" >> ReadMatchingWaiting(step.root, step.waiting, count, keys)
     files = {"states": states, "frontier": frontier} | "Revisits" >> ByPartition(

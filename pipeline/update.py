@@ -35,7 +35,6 @@ from ..transforms.documents.mark_pages import MarkFn
 from ..transforms.documents.parse_visits import Parsed, ParseFn, ParseVisits, Taken
 from ..transforms.documents.rejections import WriteRejections
 from ..transforms.duplicates.exact import JudgeContents, Judged
-from ..transforms.duplicates.minhash import BANDS
 from ..transforms.duplicates.near import Decided, DecideFn, FindNearDuplicates, read_earlier
 from ..transforms.frontier.advance_urls import (
     Advanced,
@@ -82,7 +81,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
         candidates.append(admitted.candidates)
         files.append(admitted.files)
     urls = (parsed.facts, *candidates, scanned.held) | "UrlsOfRound" >> beam.Flatten()
-    keys = _collect_urls(step, "CollectUrls", urls | "WithForms" >> beam.FlatMap(with_forms, known=rules_of(step)))
+    keys = _collect_urls("CollectUrls", urls | "WithForms" >> beam.FlatMap(with_forms, known=rules_of(step)))
     earlier = pipeline | "UrlsFiles" >> beam.Create(step.urls) | "ReadUrls" >> _read_urls(step, keys)
     learned = _learn_aliases(step, parsed, judged, earlier)
     found = _urls_of_aliases(pipeline, step, candidates, keys, earlier, learned)
@@ -136,7 +135,7 @@ def _sitemaps(step: UpdateStep) -> FollowSitemaps:
 def _judge_contents(pipeline: beam.Pipeline, step: UpdateStep, parsed: Parsed) -> Judged:
     """The contents of the round meet those of all earlier rounds."""
     digests = (parsed.contents, parsed.released) | "Digests" >> beam.Flatten()
-    keys = digests | "CollectDigests" >> CollectKeys(step.visit_rows, "digest", "digest")
+    keys = digests | "CollectDigests" >> CollectKeys("digest", "digest")
     read = ReadMatching(step.root, DIGESTS, "digest", step.partitions, keys)
     earlier = pipeline | "DigestsFiles" >> beam.Create(step.digests) | "ReadDigests" >> read
     contents = {"new": parsed.contents, "earlier": earlier, "released": parsed.released}
@@ -145,7 +144,7 @@ def _judge_contents(pipeline: beam.Pipeline, step: UpdateStep, parsed: Parsed) -
 
 def _find_near_duplicates(pipeline: beam.Pipeline, step: UpdateStep, parsed: Parsed, judged: Judged) -> Decided:
     """The documents of the round meet similar ones of all rounds."""
-    bands = parsed.bands | "CollectBands" >> CollectKeys(step.visit_rows * BANDS, "band", None)
+    bands = parsed.bands | "CollectBands" >> CollectKeys("band", None)
     sites = parsed.sites | "CollectSites" >> CollectSet()
     bands_and_sites = beam.pvalue.AsSingleton(bands), beam.pvalue.AsSingleton(sites)
     read = beam.FlatMap(read_earlier, *bands_and_sites, step.root, step.partitions, step.shards)
@@ -194,9 +193,9 @@ def _finish_pages(step: UpdateStep, parsed: Parsed, judged: Judged, near: Decide
     return found | "FinishPages" >> FinishPages(MarkFn(step.parts.workers), finish, parsed.dead)
 
 
-def _collect_urls(step: UpdateStep, label: str, urls: beam.PCollection) -> beam.PCollection:
+def _collect_urls(label: str, urls: beam.PCollection) -> beam.PCollection:
     """The keys of URLs, by which earlier rows are read."""
-    return urls | label >> CollectKeys(step.links, "url_key", "host")
+    return urls | label >> CollectKeys("url_key", "host")
 
 
 def _read_urls(step: UpdateStep, keys: beam.PCollection) -> ReadMatching:
@@ -244,9 +243,9 @@ def _urls_of_aliases(
         return _Urls(candidates | "Candidates" >> beam.Flatten(), earlier, waiting)
     paths = pipeline | "UrlsFilesAgain" >> beam.Create(step.urls) | "SpreadUrlsFiles" >> beam.Reshuffle()
     freed: Freed = paths | "FreeAliases" >> FreeAliases(root, known, partitions, learned.judged)
-    joined = _collect_urls(step, "CollectJoined", earlier | "Joined" >> beam.FlatMap(joined_keys))
+    joined = _collect_urls("CollectJoined", earlier | "Joined" >> beam.FlatMap(joined_keys))
     forms = freed.held | "FormsOfFreed" >> beam.FlatMap(with_forms, known=known)
-    held = _collect_urls(step, "CollectFreed", forms)
+    held = _collect_urls("CollectFreed", forms)
     more = pipeline | "UrlsFilesOfFreed" >> beam.Create(step.urls) | "ReadFreed" >> _read_urls(step, held)
     waiting = pipeline | "ReadFrontier" >> ReadMatchingWaiting(root, left, partitions, keys, joined)
     return _Urls(

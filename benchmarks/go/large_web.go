@@ -418,6 +418,7 @@ func (w *web) answerBenchmark(to http.ResponseWriter, request *http.Request) {
 
 func main() {
 	seed, pages := flag.Uint64("seed", 1, "of all chance"), flag.Int("pages", 20_000, "of all hosts")
+	port := flag.Int("port", 0, "that an earlier web had")
 	flag.Parse()
 	w := newWeb(*seed, *pages)
 	onLoopback := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
@@ -433,7 +434,7 @@ func main() {
 			listener.Close()
 		}
 		var err error
-		if listener, err = onLoopback.Listen(context.Background(), "tcp4", "0.0.0.0:0"); err != nil {
+		if listener, err = onLoopback.Listen(context.Background(), "tcp4", fmt.Sprintf("0.0.0.0:%d", *port)); err != nil {
 			fmt.Fprintln(os.Stderr, "cannot listen on loopback alone:", err)
 			os.Exit(1)
 		}

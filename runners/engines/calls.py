@@ -15,6 +15,7 @@ from ..process.spool import Spool, SpooledList
 from .pool import Outputs, Pool
 
 BUNDLE_BYTES = 4 << 20
+_RELEASE_BYTES = 64 << 20  # of what workers send, after which the memory for it is returned
 
 windowed = GlobalWindows.windowed_value
 
@@ -134,15 +135,19 @@ class PooledCall(Call):
         spool: Spool,
     ) -> None:
         super().__init__(called, sides, outputs, lambda: False, spool)
-        self._pool = pool
+        self._pool, self._spool = pool, spool
 
     def run(self, end_bundle: Callable[[], None]) -> None:
         if len(self._waiting) < 2:
             super().run(end_bundle)
             return
         shares = self._waiting.divided(self._pool.count if self._called.runs_at_once else 1)
+        released = self._spool.size
         for tag, value in self._pool.run(self._pickled(), *shares):
             self._outputs[tag].receive(windowed(value))
+            if self._spool.size - released >= _RELEASE_BYTES:
+                release_freed(_RELEASE_BYTES)
+                released = self._spool.size
 
     def _pickled(self) -> bytes:
         """What makes the function in a worker."""

@@ -11,7 +11,6 @@ not exist here.
 """
 
 import contextlib
-import gc
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -25,7 +24,9 @@ from apache_beam.runners.runner import PipelineResult, PipelineRunner, PipelineS
 from apache_beam.transforms.window import WindowedValue
 
 from ...transforms.tables.batches import release_freed
+from ..process.memory import give_back
 from ..process.spool import Spool, SpooledList
+from ..process.usage import resident
 from .calls import BUNDLE_BYTES, Call, CalledFn, Output, PooledCall, Vertex, windowed
 from .pool import Pool
 
@@ -52,11 +53,10 @@ class InMemoryRunner(PipelineRunner):
         return super().apply(transform, input, options)
 
     def run_pipeline(self, pipeline: beam.Pipeline, options: PipelineOptions) -> PipelineResult:
+        before = resident()
         with Spool() as spool:
             _Graph(pipeline, self._look, self._pool, spool, self._spread).run()
-            if spool.size >= BUNDLE_BYTES:  # its functions have made cycles, and so has the graph
-                gc.collect()
-                release_freed(spool.size)
+        give_back(before)
         return _Done(PipelineState.DONE)
 
 

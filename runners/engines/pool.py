@@ -21,6 +21,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, TypeVar
 
+from ..process.memory import give_back
+from ..process.usage import resident
 from ..terminal.errors import Failure
 from .cores import usable_cores, workers_that_pay
 from .fork_server import COMMAND, FOR_MAPS, ForkServer, Worker, describe_end
@@ -251,6 +253,7 @@ def serve(address: str, pid: int) -> None:
     sending = threading.Lock()
     threading.Thread(target=_beat, args=(connection, sending), daemon=True).start()
     function: Function | None = None
+    before = 0
     with contextlib.suppress(EOFError, OSError):
         while True:
             message = connection.recv_bytes()
@@ -260,7 +263,7 @@ def serve(address: str, pid: int) -> None:
                 del message
                 outputs: Outputs = []
                 if kind == _BEGIN:
-                    function = content()
+                    before, function = resident(), content()
                 elif function:
                     outputs = function.process(content, size) if kind == _ELEMENT else function.end()
                 del content
@@ -274,3 +277,4 @@ def serve(address: str, pid: int) -> None:
             if kind == _END and function:
                 function.close()
                 function = None
+                give_back(before)

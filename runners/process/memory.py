@@ -6,10 +6,14 @@ time that can be measured. Smaller thresholds for trimming and for mappings save
 """
 
 import ctypes
+import gc
 import os
 
 import pyarrow as pa
 
+from .usage import resident
+
+_MUCH = 4 << 20
 _ARENA_MAX = -8  # mallopt(3)
 
 
@@ -23,3 +27,14 @@ def share_memory() -> None:
         mallopt(_ARENA_MAX, 1)
     if "ARROW_DEFAULT_MEMORY_POOL" not in os.environ:
         pa.set_memory_pool(pa.system_memory_pool())
+
+
+def give_back(before: int) -> None:
+    """Collect cycles and return free memory to the system, if this process has grown by megabytes since `before`.
+
+    That is its resident size (`usage.resident`). It takes tens of milliseconds. What a step has built refers to itself,
+    and glibc returns only what is free at the end of its heap.
+    """
+    if resident() - before >= _MUCH:
+        gc.collect()
+        pa.default_memory_pool().release_unused()

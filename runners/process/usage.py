@@ -36,6 +36,14 @@ def used() -> int | None:
         return None
 
 
+def resident() -> int:
+    """Return the bytes of this process in memory, without pages of files; 0 if unknown."""
+    try:
+        return _resident(os.getpid())
+    except OSError:  # no Linux
+        return 0
+
+
 class Peak:
     """Watches the memory inside `with`: `bytes` is the largest that was seen. `cpu_ms` is the CPU time in the end.
 

@@ -68,7 +68,7 @@ def matching(history, wanted, check):
     root, paths = history
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
         batches = list(split(table(wanted), "url_key", PARTITIONS))
-        keys = pipeline | "Round" >> beam.Create(batches) | CollectKeys(max(1, len(wanted)), "url_key", "host")
+        keys = pipeline | "Round" >> beam.Create(batches) | CollectKeys("url_key", "host")
         found = pipeline | "Paths" >> beam.Create(paths) | ReadMatching(root, URLS, "url_key", PARTITIONS, keys)
         assert_that(found, check)
 

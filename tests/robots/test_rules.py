@@ -358,4 +358,4 @@ def test_freshness_conformance_cases_are_met_but_for_the_named_exceptions():
 
 
 def test_an_empty_rule_says_nothing():
-    assert parse(b"User-agent: *\nDisallow:\nAllow:\n", "me").written == ()
+    assert not parse(b"User-agent: *\nDisallow:\nAllow:\n", "me").written

@@ -45,20 +45,12 @@ def test_an_empty_filter_holds_nothing():
     assert not Bloom(0).mask(array(digests(0, 100))).any()
 
 
-@given(KEYS, KEYS)
-def test_a_union_is_the_filter_of_both(some, others):
-    united = holding(some)
-    united |= holding(others)
-    assert pickle.dumps(united) == pickle.dumps(holding(some + others))
-
-
 @given(KEYS)
-def test_a_filter_is_the_same_after_a_journey_and_can_be_added_to(keys):
+def test_a_filter_is_the_same_after_a_journey(keys):
     bloom = holding(keys)
     travelled = pickle.loads(pickle.dumps(bloom))
     assert pickle.dumps(travelled) == pickle.dumps(bloom)
-    travelled.add(array([b"k" * 16]))
-    assert travelled.mask(array([b"k" * 16])).all()
+    assert travelled.mask(array(keys)).all()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 256])

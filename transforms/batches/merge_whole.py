@@ -1,10 +1,11 @@
 """Merges files in a pipeline, but for damaged ones; apart from `damage`, which commands read without Beam."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import apache_beam as beam
 
+from ..tables.batches import release_freed
 from ..tables.damage import damaged
 from ..tables.table_files import TableFile
 from .writers import ReportFiles
@@ -15,6 +16,14 @@ Task = Callable[[], Iterable[TableFile]]
 
 def _alone(task: Task) -> list[Task]:
     return [task]
+
+
+def _run(task: Task) -> Iterator[TableFile]:
+    written = 0
+    for file in task():
+        written += file.bytes
+        yield file
+    release_freed(written)
 
 
 def merge_whole(
@@ -41,6 +50,6 @@ def merge_whole(
         | "Items" >> beam.Create(list(items))
         | "Split" >> beam.FlatMap(lambda item, found: [] if found else split(item), beam.pvalue.AsList(found))
         | "Spread" >> beam.Reshuffle()
-        | "Run" >> beam.FlatMap(lambda task: task())
+        | "Run" >> beam.FlatMap(_run)
     )
     (found, written) | "Written" >> beam.Flatten() | "Report" >> ReportFiles(report)

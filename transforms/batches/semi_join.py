@@ -14,44 +14,64 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..tables.batches import Batch, read_ipc, split
-from ..tables.bloom import Bloom
+from ..tables.bloom import Bloom, Words, distinct, words
 from ..tables.key_scan import Wanted, matching_rows
+
+_FEW = 1 << 16  # keys that are added before what is there is sorted again, at least
+
+
+class _Keys:
+    """The first words of distinct keys, and values by which files are sorted: 8 bytes a key, twice for a while."""
+
+    def __init__(self) -> None:
+        self._sorted, self._added, self._rows = distinct([]), list[Words](), 0
+        self.values = set[Any]()
+
+    def add(self, first_words: Words) -> None:
+        self._added.append(first_words)
+        self._rows += len(first_words)
+        if self._rows >= max(_FEW, len(self._sorted)):
+            self.sort()
+
+    def sort(self) -> Words:
+        self._sorted, self._added, self._rows = distinct([self._sorted, *self._added]), [], 0
+        return self._sorted
 
 
 class _CollectKeysFn(beam.CombineFn):
-    def __init__(self, expected: int, key: str, by: str | None) -> None:
-        self._expected, self._key, self._by = expected, key, by
+    def __init__(self, key: str, by: str | None) -> None:
+        self._key, self._by = key, by
 
-    def create_accumulator(self) -> tuple[Bloom, set]:
-        return Bloom(self._expected), set()
+    def create_accumulator(self) -> _Keys:
+        return _Keys()
 
-    def add_input(self, keys: tuple[Bloom, set], batch: Batch) -> tuple[Bloom, set]:
-        rows = read_ipc(batch[1])
-        keys[0].add(rows[self._key])
+    def add_input(self, keys: _Keys, batch: Batch) -> _Keys:
+        rows = read_ipc(batch[1], sorted({self._key, self._by or self._key}))
+        keys.add(words(rows[self._key])[:, 0])
         if self._by:
-            keys[1].update(pc.unique(rows[self._by]).to_pylist())
+            keys.values.update(pc.unique(rows[self._by]).to_pylist())
         return keys
 
-    def merge_accumulators(self, found: Iterable[tuple[Bloom, set]]) -> tuple[Bloom, set]:
-        bloom, values = self.create_accumulator()
+    def merge_accumulators(self, found: Iterable[_Keys]) -> _Keys:
+        merged = self.create_accumulator()
         for each in found:
-            bloom |= each[0]
-            values |= each[1]
-        return bloom, values
+            merged.add(each.sort())
+            merged.values |= each.values
+        return merged
 
-    def extract_output(self, keys: tuple[Bloom, set]) -> Wanted:
-        return Wanted(self._by or self._key, sorted(keys[1]), self._key, keys[0])
+    def extract_output(self, keys: _Keys) -> Wanted:
+        return Wanted(self._by or self._key, sorted(keys.values), self._key, Bloom.of(keys.sort()))
 
 
 class CollectKeys(beam.PTransform):
-    """The keys of all batches as one value, `Wanted`: a Bloom filter, sized for about `expected` keys.
+    """The keys of all batches as one value, `Wanted`: a Bloom filter of their number.
 
     It also has the values of column `by`, by which merged files are sorted; None: no file is read by it.
     """
 
-    def __init__(self, expected: int, key: str, by: str | None) -> None:
+    def __init__(self, key: str, by: str | None) -> None:
         super().__init__()
-        self._fn = _CollectKeysFn(expected, key, by)
+        self._fn = _CollectKeysFn(key, by)
 
     def expand(self, batches: beam.PCollection[Batch]) -> beam.PCollection[Wanted]:
         return batches | "CollectKeys" >> beam.CombineGlobally(self._fn)

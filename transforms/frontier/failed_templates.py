@@ -10,9 +10,9 @@ FAILED, TRUSTS = 3, 4
 """The `trust` in a URL whose last request failed, and the number of values."""
 
 
-def template_of(due: Due) -> str:
+def template_of(url: str) -> str:
     """The template of a URL, of its path and query."""
-    return template(due.url[len(origin(due.url)) :])
+    return template(url[len(origin(url)) :])
 
 
 def trust(due: Due) -> int:
@@ -29,6 +29,6 @@ def trust(due: Due) -> int:
 
 def failed_last(rows: Sequence[Due]) -> list[Due]:
     """The rows, those of failed templates after all others, so that they take no room from pages that work."""
-    if not (failed := {template_of(due) for due in rows if due.failures}):
+    if not (failed := {template_of(due.url) for due in rows if due.failures}):
         return list(rows)
-    return sorted(rows, key=lambda due: template_of(due) in failed)
+    return sorted(rows, key=lambda due: template_of(due.url) in failed)

@@ -80,8 +80,8 @@ class HostScheduler:
         if wait:
             yield from (Event("host_turns", row) for row in self.turn_rows())
 
-    def turn_rows(self) -> list[HostRow]:
-        """Return a row for each host visited, requested or waited for since the last call."""
+    def turn_rows(self) -> Iterator[HostRow]:
+        """Yield a row for each host visited, requested or waited for since the last call."""
         return self._turns.rows()
 
     def close(self) -> None:

@@ -218,13 +218,13 @@ class Turns:
         )
         return Event("visits", row)
 
-    def rows(self) -> list[HostRow]:
-        """Return a row for each host visited, requested or waited for since the last call."""
-        took_place = [turn for turn in self._by_host.values() if turn.tally.is_any]
-        rows = [self.row(turn) for turn in took_place]
-        for turn in took_place:
-            turn.tally = Tally(last_answer=turn.tally.last_answer)
-        return rows
+    def rows(self) -> Iterator[HostRow]:
+        """Yield a row for each host visited, requested or waited for since the last call."""
+        for turn in self._by_host.values():
+            if turn.tally.is_any:
+                row = self.row(turn)
+                turn.tally = Tally(last_answer=turn.tally.last_answer)
+                yield row
 
     def row(self, turn: HostTurn, tally: Tally | None = None) -> HostRow:
         """Return the row of table host_turns for a host, with its own tally unless another is given."""

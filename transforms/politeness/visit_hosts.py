@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import pickle
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -74,7 +75,7 @@ class _VisitFn(beam.DoFn):
 
     def start_bundle(self) -> None:
         self._scheduler: HostScheduler | None = None
-        self._robots: dict[str, list[RobotsRow]] = {}
+        self._robots: dict[str, bytes] = {}  # rows of a host, pickled: few are needed again
 
     def process(
         self,
@@ -90,7 +91,8 @@ class _VisitFn(beam.DoFn):
         now = datetime.now(UTC)
         for work in works:
             scheduler.names.learn(work.host, work.addresses)
-            self._robots[work.host] = work.robots
+            if work.robots:
+                self._robots[work.host] = pickle.dumps(work.robots, pickle.HIGHEST_PROTOCOL)
         turns = [turn_of(work, self._context, now) for work in works if work.due]
         scheduler.add(shared, turns, shared_ready_at(works, self._context) if len(works) > 1 else 0.0)
         self._keep(scheduler.pump(wait=False))
@@ -133,7 +135,8 @@ class _VisitFn(beam.DoFn):
         """Yield the works of hosts whose robots.txt redirects to a host that another worker may process."""
         moved, scheduler.robots.moved = scheduler.robots.moved, []
         for host, due, search, state in moved:
-            robots, rest = self._robots.get(host, []), [tuple(each) for each in due]
+            robots: list[RobotsRow] = pickle.loads(self._robots[host]) if host in self._robots else []
+            rest = [tuple(each) for each in due]
             yield tuple(Work(host, rest, robots, state, [], dataclasses.astuple(search)))
 
     def _keep(self, events: Iterable[Event]) -> None:

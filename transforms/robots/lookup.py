@@ -25,7 +25,7 @@ _CLOCKS_DIFFER = timedelta(minutes=1)  # of two workers; a copy from further in 
 _HOPS = 5  # redirects of a robots.txt that are followed (RFC 9309, 2.3.1.2)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Robots:
     """The effect of an origin's robots.txt during a turn."""
 
@@ -88,7 +88,7 @@ class RobotsAnswers:
             self._bytes -= len(oldest.body) + _ANSWER_BYTES
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class RobotsSearch:
     """The state of retrieving an origin's robots.txt, possibly through redirects (RFC 9309, 2.3.1.2)."""
 

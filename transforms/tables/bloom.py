@@ -4,16 +4,21 @@ URL keys and content digests are 16 bytes of BLAKE2b, uniformly distributed, so 
 """
 
 import hashlib
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 _HASHES = 6
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # Knuth's multiplicative hashing
 _BITS_PER_KEY = 20  # with six hashes, a false positive rate of 0.03 %: rarely one in a row group
 
 
-def words(keys: pa.Array | pa.ChunkedArray) -> NDArray[np.uint64]:
+Words = NDArray[np.uint64]
+
+
+def words(keys: pa.Array | pa.ChunkedArray) -> Words:
     """Keys (binary(16), no nulls) as an array of shape (n, 2)."""
     array = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
     if not len(array):
@@ -41,47 +46,57 @@ def shards(hosts: pa.ChunkedArray, count: int) -> NDArray[np.int64]:
     return numbers[encoded.indices.to_numpy()]
 
 
-class Bloom:
-    """A set of keys with false positives and without false negatives.
+def distinct(parts: Iterable[Words]) -> Words:
+    """The distinct ones of first words of keys, sorted."""
+    found: Words = np.unique(np.concatenate([_NONE, *parts]))
+    return found
 
-    `|=` computes the union of filters of one size. The bits are pickled as bytes.
-    """
+
+_NONE = np.empty(0, np.uint64)
+
+
+class Bloom:
+    """A set of keys, by their first words, with false positives and without false negatives."""
 
     def __init__(self, expected: int, bits: bytes | None = None) -> None:
         size = max(64, expected * _BITS_PER_KEY)
         self._expected = expected
         self._mask = np.uint64((1 << (size - 1).bit_length()) - 1)
-        self._bits = (
-            np.zeros((int(self._mask) + 1) // 8, np.uint8) if bits is None else np.frombuffer(bits, np.uint8).copy()
-        )
+        self._bits = np.zeros((int(self._mask) + 1) // 8, np.uint8) if bits is None else np.frombuffer(bits, np.uint8)
 
     @property
     def is_empty(self) -> bool:
         return not self._bits.any()
 
+    @classmethod
+    def of(cls, first_words: Words) -> "Bloom":
+        """A filter for just so many keys."""
+        bloom = cls(len(first_words))
+        bloom.add_words(first_words)
+        return bloom
+
     def add(self, keys: pa.Array | pa.ChunkedArray) -> None:
-        for place in self._places(keys):
+        self.add_words(words(keys)[:, 0])
+
+    def add_words(self, first_words: Words) -> None:
+        for place in self._places(first_words):
             np.bitwise_or.at(self._bits, (place >> np.uint64(3)).astype(np.int64), _bit(place))
 
     def mask(self, keys: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:
         """Whether each key may be in the set."""
         found = np.ones(len(keys), np.bool_)
-        for place in self._places(keys):
+        for place in self._places(words(keys)[:, 0]):
             found &= (self._bits[(place >> np.uint64(3)).astype(np.int64)] & _bit(place)) != 0
         return found
-
-    def __ior__(self, other: "Bloom") -> "Bloom":
-        self._bits |= other._bits
-        return self
 
     def __reduce__(self) -> tuple[type, tuple[int, bytes]]:
         return Bloom, (self._expected, self._bits.tobytes())
 
-    def _places(self, keys: pa.Array | pa.ChunkedArray) -> list[NDArray[np.uint64]]:
+    def _places(self, first: Words) -> list[Words]:
         # Kirsch and Mitzenmacher (2006): linear combinations of two hashes replace any number of hashes.
-        pair = words(keys)
-        return [(pair[:, 0] + np.uint64(i) * pair[:, 1]) & self._mask for i in range(_HASHES)]
+        second = first * _SPREAD ^ first >> np.uint64(32)
+        return [(first + np.uint64(i) * second) & self._mask for i in range(_HASHES)]
 
 
-def _bit(place: NDArray[np.uint64]) -> NDArray[np.uint8]:
+def _bit(place: Words) -> NDArray[np.uint8]:
     return np.left_shift(1, (place & np.uint64(7)).astype(np.uint8)).astype(np.uint8)

@@ -42,8 +42,8 @@ class FewRules:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._all = protego(rules)
-        longest_first = sorted(rules, key=lambda rule: len(rule.pattern), reverse=True)
-        self._each = [(rule, protego([rule._replace(allow=False)])) for rule in longest_first]
+        self._longest_first = sorted(rules, key=lambda rule: len(rule.pattern), reverse=True)
+        self._alone: dict[Rule, Protego] = {}  # as far as they were needed: making one takes longer than all decisions
 
     def allows(self, url: str) -> tuple[bool, str]:
         """Whether a canonical URL may be fetched, and the deciding rule.
@@ -52,8 +52,13 @@ class FewRules:
         """
         target = target_of(url)
         allowed = bool(self._all.can_fetch(target, "*"))
-        matching = (rule for rule, alone in self._each if not alone.can_fetch(target, "*"))
-        return allowed, next((str(rule) for rule in matching if rule.allow is allowed), "")
+        deciding = (rule for rule in self._longest_first if rule.allow is allowed)
+        return allowed, next((str(rule) for rule in deciding if self._is_match(rule, target)), "")
+
+    def _is_match(self, rule: Rule, target: str) -> bool:
+        if rule not in self._alone:
+            self._alone[rule] = protego([rule._replace(allow=False)])
+        return not self._alone[rule].can_fetch(target, "*")
 
 
 class ManyRules:
