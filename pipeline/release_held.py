@@ -17,7 +17,7 @@ from ..transforms.aliases.rules import NO_RULES, Rules
 from ..transforms.blocks.files import read_blocks
 from ..transforms.directory.beside import registered
 from ..transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step, paths_of
-from ..transforms.directory.waiting import Left, Waiting, matching, read_waiting
+from ..transforms.directory.waiting import Waiting, matching_waiting, read_waiting
 from ..transforms.frontier.files import write_frontier
 from ..transforms.settings import Aliases, Settings, Traps
 from ..transforms.tables.key_scan import Wanted, groups_with, matching_rows
@@ -160,12 +160,8 @@ def waiting_keys(crawl: CrawlDir, manifests: Sequence[Manifest], rows: Iterable[
 def waiting_rows(crawl: CrawlDir, manifests: Sequence[Manifest], rows: Iterable[Row]) -> Iterator[Row]:
     """Yield the rows in the frontier of some rows of urls; further ones are possible."""
     wanted = _wanted({row["url_key"]: row["host"] for row in rows})
-    waiting = Waiting.of(manifests)
-    left = Left(crawl.root, waiting.left)
-    for path in waiting.frontier if wanted.values else ():
-        with open_parquet(crawl.root, path) as file:
-            for table in matching(file, path, left.of(path), [wanted]):
-                yield from table.to_pylist()
+    for table in matching_waiting(crawl.root, Waiting.of(manifests), wanted):
+        yield from table.to_pylist()
 
 
 def _wanted(hosts: Mapping[bytes, str]) -> Wanted:

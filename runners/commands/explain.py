@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 from ...pipeline.release_held import with_released
 from ...transforms import urls
-from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_dir import CrawlDir, paths_of
 from ...transforms.directory.crawl_settings import stored_settings
+from ...transforms.tables.schemas import URLS
+from ...transforms.tables.table_files import read_hosts
 from ..explain.host_record import host_lines, host_record
 from ..explain.narrative import conclusion, evidence
 from ..explain.sources import Sources, open_sources
@@ -91,8 +93,9 @@ def _of_urls(sources: Sources, names: Sequence[str], now: datetime) -> Iterator[
 def _of_host(sources: Sources, name: str, now: datetime) -> Explained | Unknown:
     record = host_record(sources, name.lower())
     if record is None and ":" not in name:
-        with_port = sources.rows("SELECT DISTINCT host FROM urls WHERE starts_with(host, ? || ':')", name.lower())
-        record = host_record(sources, with_port[0]["host"]) if len(with_port) == 1 else None
+        hosts = read_hosts(sources.crawl.root, paths_of(sources.manifests, "urls"), URLS)
+        with_port = [host for host in hosts if host and host.startswith(f"{name.lower()}:")]
+        record = host_record(sources, with_port[0]) if len(with_port) == 1 else None
     if record is None:
         return Unknown(name)
     lines = list(host_lines(record, now))

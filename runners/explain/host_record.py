@@ -8,6 +8,7 @@ from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
 from ...transforms.outcomes import Outcome
 from ...transforms.robots import rules
+from ...transforms.tables.key_scan import Wanted
 from ...transforms.tables.schemas import Row
 from ...transforms.traps.template_rows import State, results_of
 from ..state.host_waits import RobotsFailure, robots_failures, why
@@ -20,6 +21,8 @@ from .url_tables import MOST
 
 def host_record(sources: Sources, host: str) -> Row | None:
     """What a crawl knows about a host, JSON-like; None if no URL and no visit names it."""
+    for table, columns in _READ.items():
+        sources.load(table, Wanted("host", [host]), columns)
     states = sources.rows("SELECT state, count(*) AS urls FROM urls WHERE host = ? GROUP BY 1 ORDER BY 1", host)
     row = sources.row("SELECT * EXCLUDE (latency) FROM hosts WHERE host = ?", host)
     if not states and row is None:
@@ -32,7 +35,7 @@ def host_record(sources: Sources, host: str) -> Row | None:
             one["outcome"]: one["visits"]
             for one in sources.rows(
                 "SELECT CASE status WHEN 429 THEN ? ELSE outcome END AS outcome, count(*) AS visits"
-                " FROM visits WHERE host = ? GROUP BY 1 ORDER BY 2 DESC",
+                " FROM visits WHERE host = ? GROUP BY 1 ORDER BY 2 DESC, 1",
                 Outcome.TOO_MANY_REQUESTS.value,  # of earlier versions, server_error
                 host,
             )
@@ -41,7 +44,7 @@ def host_record(sources: Sources, host: str) -> Row | None:
             one["reason"]: one["urls"]
             for one in sources.rows(
                 "SELECT reason, count(*) AS urls FROM urls WHERE host = ? AND state = 'failed'"
-                " GROUP BY 1 ORDER BY 2 DESC",
+                " GROUP BY 1 ORDER BY 2 DESC, 1",
                 host,
             )
         },
@@ -56,13 +59,28 @@ def host_record(sources: Sources, host: str) -> Row | None:
             host,
         ),
         "blocks": _blocks(sources, host),
-        "copies_of": sources.rows(
-            "SELECT o.host, count(*) AS documents FROM documents d JOIN urls o ON o.url_key ="
-            " coalesce(d.duplicate_of, d.near_duplicate_of) WHERE d.host = ? GROUP BY 1 ORDER BY 2 DESC LIMIT ?",
-            host,
-            MOST,
-        ),
+        "copies_of": _copies(sources, host),  # at last: it loads other URLs
     }
+
+
+_READ = {
+    "urls": ["url_key", "host", "round", "state", "reason"],
+    "visits": ["host", "outcome", "status"],
+    "documents": ["host", "duplicate_of", "near_duplicate_of"],
+} | dict.fromkeys(("hosts", "robots", "traps", "frontier"), ())
+"""The columns of tables of which the rows of a host are read; (): all."""
+
+
+def _copies(sources: Sources, host: str) -> list[Row]:
+    """The hosts of the pages that documents of a host are copies of, with the number of these documents."""
+    originals = sources.rows("SELECT DISTINCT coalesce(duplicate_of, near_duplicate_of) AS key FROM documents")
+    keys = sorted(bytes.fromhex(row["key"]) for row in originals if row["key"])
+    sources.load("urls", Wanted("url_key", keys), ["url_key", "host", "round"])
+    return sources.rows(
+        "SELECT o.host, count(*) AS documents FROM documents d JOIN urls o ON o.url_key ="
+        " coalesce(d.duplicate_of, d.near_duplicate_of) GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?",
+        MOST,
+    )
 
 
 def _rows(sources: Sources, table: str, host: str) -> list[Row]:

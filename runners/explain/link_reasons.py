@@ -3,13 +3,11 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import pyarrow as pa
-
 from ...transforms import urls
 from ...transforms.parsing.html_links import FOLLOWED_KINDS, Link, why_not_followed
 from ...transforms.parsing.registry import kinds_of
 from ...transforms.tables.schemas import Row
-from .sources import Sources, keys
+from .sources import Sources, of_urls
 
 
 class LinkFacts(NamedTuple):
@@ -22,17 +20,14 @@ class LinkFacts(NamedTuple):
 def read_link_facts(sources: Sources, links: Iterable[Row]) -> LinkFacts:
     """What the tables hold on the pages of links."""
     links = list(links)
-    pages = {
-        "url_key": keys(urls.url_key(link["source_url"]) for link in links),
-        "round": pa.array([link["round"] for link in links], pa.int32()),
-    }
+    pages = {(urls.url_key(link["source_url"]), link["round"]) for link in links}
+    columns, wanted = ["url_key", "round", "url", "nofollow"], of_urls(link["source_url"] for link in links)
+    documents = (row for rows in sources.read("documents", wanted, columns) for row in rows.to_pylist())
+    nofollow = {row["url"] for row in documents if row["nofollow"] and (row["url_key"], row["round"]) in pages}
     kinds = FOLLOWED_KINDS
     if not {link["kind"] for link in links} <= kinds:
         kinds |= kinds_of(sources.scope.kinds).link_kinds
-    return LinkFacts(kinds, frozenset(row["url"] for row in sources.rows_of(_NOFOLLOW, pages)))
-
-
-_NOFOLLOW = "SELECT DISTINCT url FROM documents SEMI JOIN wanted USING (url_key, round) WHERE nofollow"
+    return LinkFacts(kinds, frozenset(nofollow))
 
 
 def with_reason(facts: LinkFacts, link: Row) -> Row:

@@ -1,22 +1,29 @@
-"""An open crawl, of which records are read, and rows of its tables by lists of keys."""
+"""An open crawl, of which records are read: of its tables, the rows that some URLs or hosts need.
 
-from collections.abc import Iterable, Mapping, Sequence
+A row group that cannot hold them is skipped by its statistics. What is read is in a database in memory, with the views
+of `transforms.sql`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
 
+from ...transforms import urls
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
+from ...transforms.directory.waiting import Waiting, matching_waiting
 from ...transforms.http.request_headers import Identity
+from ...transforms.outcomes import BeamtrawlError
 from ...transforms.parsing.crawl_scope import CrawlScope
 from ...transforms.settings import Settings
 from ...transforms.sql.views import connect
-from ...transforms.tables.schemas import Row
+from ...transforms.tables.key_scan import Wanted, matching_rows
+from ...transforms.tables.schemas import KEY, SEEDS, TABLES, Row
+from ...transforms.tables.table_files import read_hosts
 
-_USED = (
-    *("urls", "frontier", "visits", "documents", "links", "robots", "hosts", "traps", "ranks", "seeds"),
-    *("tombstones", "host_changes"),
-)
+_UNREAD = {"visits": ("headers", "body"), "documents": ("text", "headings"), "hosts": ("latency",)}
+"""Columns that no record has."""
 
 
 class Sources(NamedTuple):
@@ -34,6 +41,42 @@ class Sources(NamedTuple):
         """The product token of the robot."""
         return Identity.of(self.settings.robot).token
 
+    def read(self, table: str, wanted: Wanted, columns: Sequence[str] = ()) -> Iterator[pa.Table]:
+        """The rows of a table that may be wanted, with some columns, or all that records have."""
+        schema, root = TABLES[table], self.crawl.root
+        names = columns or [name for name in schema.names if name not in _UNREAD.get(table, ())]
+        if table == "frontier":
+            waiting = Waiting.of(self.manifests)
+            yield from (rows.select(names) for rows in matching_waiting(root, waiting, wanted))
+        else:
+            for path in paths_of(self.manifests, table):
+                yield from matching_rows(root, path, schema, wanted, names)
+
+    def load(self, table: str, wanted: Wanted, columns: Sequence[str] = ()) -> None:
+        """Let the views of a table show what `read` yields, and nothing else."""
+        self.tables.execute(f"DELETE FROM empty.{table}")
+        if found := list(self.read(table, wanted, columns)):
+            self.tables.register("given", pa.concat_tables(found))
+            self.tables.execute(f"INSERT INTO empty.{table} BY NAME FROM given")
+            self.tables.unregister("given")
+
+    def rows_over(self, query: str, table: str, wanted: Wanted) -> list[Row]:
+        """The rows of a query over `given`, which is what `read` yields of a table: it is not kept in memory."""
+        schema, failures = pa.schema([field for field in TABLES[table] if field.name not in _UNREAD.get(table, ())]), []
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            try:
+                yield from (batch for rows in self.read(table, wanted) for batch in rows.to_batches())
+            except BeamtrawlError as error:  # which DuckDB would make one of its own
+                failures.append(error)
+
+        self.tables.register("given", pa.RecordBatchReader.from_batches(schema, batches()))
+        found = self.rows(query)
+        self.tables.unregister("given")
+        if failures:
+            raise failures[0]
+        return found
+
     def rows(self, query: str, *values: Any) -> list[Row]:
         cursor = self.tables.execute(query, values)
         names = [column[0] for column in cursor.description or ()]
@@ -43,7 +86,7 @@ class Sources(NamedTuple):
         return next(iter(self.rows(query, *values)), None)
 
     def rows_of(self, query: str, wanted: Mapping[str, pa.Array]) -> list[Row]:
-        """The rows of a query that joins the table `wanted`; none, without reading a table, if that is empty."""
+        """The rows of a query that joins the table `wanted`; none if that is empty."""
         rows = pa.table(dict(wanted))
         if not rows.num_rows:
             return []
@@ -56,16 +99,21 @@ class Sources(NamedTuple):
 def open_sources(crawl: CrawlDir, settings: Settings) -> Sources:
     """Open the tables; CrawlDirError if there is no crawl."""
     manifests = crawl.require_manifests()
-    tables = connect(crawl, manifests, _USED)
-    hosts = frozenset(host for (host,) in tables.execute("SELECT DISTINCT host FROM seeds").fetchall())
     return Sources(
         crawl=crawl,
         manifests=manifests,
-        tables=tables,
-        seed_hosts=hosts,
+        tables=connect(crawl, manifests, named=()),
+        seed_hosts=read_hosts(crawl.root, paths_of(manifests, "seeds"), SEEDS),
         scope=CrawlScope.of(crawl.root, settings.scope, settings.documents, paths_of(manifests, "seeds")),
         settings=settings,
     )
+
+
+def of_urls(given: Iterable[str]) -> Wanted:
+    """The rows of URLs, by their keys and hosts."""
+    by_key = {urls.url_key(url): urls.host(url) for url in given}
+    rows = {"url_key": pa.array(by_key, KEY), "host": pa.array(by_key.values(), pa.string())}
+    return Wanted.of(pa.table(rows), "url_key", "host")
 
 
 def keys(values: Iterable[bytes]) -> pa.Array:

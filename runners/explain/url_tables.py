@@ -16,12 +16,13 @@ from ...transforms.indexing.segment_files import read_file
 from ...transforms.outcomes import REQUESTED
 from ...transforms.rights.tdm_rules import read_tdm_rules
 from ...transforms.robots.stored_signals import read_signals
+from ...transforms.tables.key_scan import Wanted
 from ...transforms.tables.schemas import TABLES, Row
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.template_rows import State
 from ...transforms.urls.filters import NEVER_TEXT, UrlFilter, extension
 from ...transforms.urls.index_scope import IndexScope
-from .sources import Sources, keys
+from .sources import Sources, keys, of_urls
 
 MOST = 20
 """Maximum number of referrers, visits and other rows of one kind; the counts are complete."""
@@ -40,6 +41,12 @@ class UrlTables:
         by_host = {"host": pa.array(sorted({urls.host(url) for url in asked}), pa.string())}
         origins = {"origin": pa.array(sorted({urls.origin(url) for url in asked}), pa.string())}
         read, learns = sources.rows_of, sources.settings.aliases.learn
+        of_keys = Wanted("url_key", sorted({urls.url_key(url) for url in asked}))
+        for table in ("urls", "seeds", "visits", "documents", "frontier", "ranks"):
+            sources.load(table, of_urls(asked))
+        for table in ("hosts", "host_changes", "traps", "robots"):
+            sources.load(table, Wanted("host", by_host["host"].to_pylist()))
+        sources.load("tombstones", of_keys)
         self.robot = sources.robot  # product token
         self.filter = _url_filter(sources, asked)
         # whether earlier links were judged with other settings, so that it holds for waiting URLs too
@@ -52,14 +59,11 @@ class UrlTables:
         self.visits = _grouped(read(_VISITS, of_url), "url_key")  # oldest first
         unknown = {_hex(url): url for url in asked if _hex(url) not in self.states}
         accepted = {key for key, url in unknown.items() if not self.filter.reject_url(url)}
-        # sources: how many pages link to it; links: MOST of them, as `_with_reasons` returns them
-        self.links = _by_key(read(_LINKS, of_url))
-        self.links |= _with_reasons(sources, self.links, accepted)
-        redirects = read(_REDIRECTS, {"url": pa.array(asked, pa.string())})
-        self.redirects = {
-            row["redirect_to"]: row["urls"] for row in redirects
-        }  # the URLs that redirect to a URL, by URL
         self.documents = _by_key(read(_DOCUMENTS, of_url))  # the newest
+        # sources: how many pages link to it; links: MOST of them, as `_with_reasons` returns them
+        self.links = _by_key(sources.rows_over(_LINKS, "links", of_keys._replace(by="target_key")))
+        self.links |= _with_reasons(sources, self.links, accepted)
+        self.redirects = _redirects(sources, asked)  # the URLs that redirect to a URL, by URL
         # url, discovered_from, depth, of pages that lead or link to the URLs, by URL
         self.origins = _origins(
             sources, self.states.values(), [self.links[key] for key in unknown if key in self.links]
@@ -98,14 +102,9 @@ _RANK = "url_key, link_rank, links, link_hosts, round"
 _LINKS = (
     "SELECT target_key AS url_key, count(DISTINCT source_key) AS sources, min({'round': round, 'source_url':"
     " source_url, 'kind': kind, 'anchor': anchor, 'rel': rel, 'target_url': target_url, 'from_duplicate':"
-    f" from_duplicate}}, {MOST}) AS links"
-    " FROM links SEMI JOIN wanted ON target_key = wanted.url_key GROUP BY 1"
+    f" from_duplicate}}, {MOST}) AS links FROM given GROUP BY 1"
 )
 _VISITS = "SELECT * EXCLUDE (headers, body) FROM visits SEMI JOIN wanted USING (url_key) ORDER BY fetched_at"
-_REDIRECTS = (
-    "SELECT redirect_to, list_sort(list(DISTINCT visits.url)) AS urls"
-    " FROM visits SEMI JOIN wanted ON redirect_to = wanted.url GROUP BY 1"
-)
 _DOCUMENTS = (
     "SELECT * EXCLUDE (text, headings) FROM documents SEMI JOIN wanted USING (url_key)"
     " QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC) = 1"
@@ -120,7 +119,6 @@ _ROBOTS = (
     " QUALIFY row_number() OVER (PARTITION BY origin ORDER BY round DESC, fetched_at DESC) = 1"
 )
 _ROBOTS_THEN = "SELECT * FROM robots_history SEMI JOIN wanted USING (origin, fetched_at)"
-_URLS = "SELECT DISTINCT url_key, url FROM urls_history SEMI JOIN wanted USING (url_key)"
 
 
 def _by_key(rows: Iterable[Row], column: str = "url_key", keep: bool = False) -> dict[str, Row]:
@@ -172,6 +170,7 @@ def _origins(sources: Sources, states: Iterable[Row], links: Iterable[Row]) -> d
     query = _newest("urls", "url, discovered_from, depth", "host, url_key")
     for _ in range(LONGEST_PATH):
         wanted = {url for url in wanted if url and url not in origins}
+        sources.load("urls", of_urls(wanted))
         by_key = {"url_key": keys(map(urls.url_key, wanted)), "host": pa.array(map(urls.host, wanted), pa.string())}
         rows = sources.rows_of(query, by_key)
         if not rows:
@@ -184,12 +183,20 @@ def _origins(sources: Sources, states: Iterable[Row], links: Iterable[Row]) -> d
 def _originals(sources: Sources, states: Iterable[Row], documents: Iterable[Row]) -> dict[str, str]:
     wanted = {row[name] for row in documents for name in ("duplicate_of", "near_duplicate_of", "same_content_as")}
     wanted |= {row["joined_to"] for row in states}
-    rows = sources.rows_of(_URLS, {"url_key": keys(bytes.fromhex(key) for key in wanted if key)})
-    return {row["url_key"]: row["url"] for row in rows}
+    of_keys = Wanted("url_key", sorted(bytes.fromhex(key) for key in wanted if key))
+    found = (rows.select(["url_key", "url"]) for rows in sources.read("urls", of_keys, ["url_key", "url"]))
+    return {row["url_key"].hex(): row["url"] for rows in found for row in rows.to_pylist()}
+
+
+def _redirects(sources: Sources, asked: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, set[str]] = {}
+    for rows in sources.read("visits", Wanted("redirect_to", sorted(asked)), ["url", "redirect_to"]):
+        for row in rows.to_pylist():
+            found.setdefault(row["redirect_to"], set()).add(row["url"])
+    return {target: sorted(urls_) for target, urls_ in found.items()}
 
 
 def _frontier(sources: Sources, wanted: pa.Array) -> dict[str, Row]:
-    """Rows of the frontier; the keys are constants of the query, which its view applies before it compares rows."""
     given = wanted.to_pylist()
     marks = ", ".join("?" * len(given))
     rows = sources.rows(f"SELECT * EXCLUDE (digest) FROM frontier WHERE url_key IN ({marks})", *given)

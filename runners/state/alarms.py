@@ -11,6 +11,7 @@ from ...transforms.frontier.url_states import DEAD_HOST
 from ...transforms.outcomes import Outcome
 from ...transforms.politeness.host_stats import REFUSALS
 from ..terminal.units import counted
+from .crawl_traps import Trap, trap_line
 from .outcome_words import MEANINGS, status_words
 
 _NAMED = 5  # hosts that are named
@@ -167,6 +168,14 @@ def parse_alarms(unparsed: int, without_rules: int) -> list[Alarm]:
         for kind, fact, documents, what in found
         if documents
     ]
+
+
+def trap_alarms(traps: Iterable[Trap], directory: str) -> list[Alarm]:
+    """Alarms about traps, those with the most held and waiting URLs first."""
+    worst = sorted(traps, key=lambda trap: (-trap["held"] - trap["waiting"], trap["host"], trap["name"]))
+    held, waiting = (sum(trap[which] for trap in worst[_NAMED:]) for which in ("held", "waiting"))
+    rest = f"more traps: {waiting} URLs wait and {held} are held; status --json names them"
+    return _first("traps", [trap_line(trap, directory) for trap in worst], rest)
 
 
 def too_long_alarms(rejections: Iterable[Mapping[str, Any]]) -> list[Alarm]:

@@ -43,9 +43,10 @@ from .alarms import (
     seed_alarms,
     sitemap_alarms,
     too_long_alarms,
+    trap_alarms,
 )
 from .alias_rules import AliasRule, alias_rules
-from .crawl_traps import Trap, closed_traps, trap_line
+from .crawl_traps import Trap, closed_traps
 from .due import DueUrls, Planned, Revisits, due_revisits, due_urls, planned_revisits
 from .failures import failed_seeds, failed_sitemaps, newest_robots, robots_rows
 from .host_waits import HostWait, host_waits, waiting_rows
@@ -206,7 +207,7 @@ def _alarms(
         *refusing_hosts(bad, newest_robots(crawl, manifests, unanswered)),
         *robots_alarms(bad, hosts.num_rows),
         *parse_alarms(counts.parse_errors, counts.extract_errors),
-        *(Alarm("traps", trap_line(trap, crawl.root)) for trap in traps),
+        *trap_alarms(traps, crawl.root),
         *too_long_alarms(read_table(crawl.root, long_urls, TABLES["rejections"]).to_pylist()),
         *clock_alarms(manifests, now),
         *(disk_alarms(disk.free, disk.total) if disk else ()),

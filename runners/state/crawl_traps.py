@@ -113,7 +113,7 @@ def release_hint(crawl: CrawlDir) -> str:
     if not traps:
         return ""
     command = _release_command(max(traps, key=lambda trap: trap["held"]), crawl.root)
-    return command + (f"; status names {len(traps) - 1} further traps" if len(traps) > 1 else "")
+    return command + (f"; status --json names {len(traps) - 1} further traps" if len(traps) > 1 else "")
 
 
 def _release_command(row: Trap, directory: str) -> str:

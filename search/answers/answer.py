@@ -181,7 +181,7 @@ class Answers:
 
     @functools.cached_property
     def _dictionary(self) -> Dictionary:
-        return Dictionary(segment.term_frequencies() for segment in self._corpus.segments)
+        return Dictionary(segment.words() for segment in self._corpus.segments)
 
     def _best(
         self,

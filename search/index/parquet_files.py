@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ...transforms.files import filesystem
-from ...transforms.indexing.segment_files import embedded_footer, packed_footers, require_version
+from ...transforms.indexing.segment_files import FOOTER_KEY, embedded_footer, packed_footers, require_version
 from ...transforms.indexing.write_segment import DOCS
 from ...transforms.tables.table_files import naming_damage
 from . import pages
@@ -79,6 +79,10 @@ class Files:
     def read(self, name: str, groups: Sequence[int], columns: Sequence[str]) -> pa.Table:
         """Adjacent columns of some row groups, in the order of the groups."""
         return pa.concat_tables(self._decoded(name, [groups], columns))
+
+    def has(self, name: str) -> bool:
+        """Whether the folder has a file."""
+        return f"{FOOTER_KEY}{name}".encode() in self._packed_footers
 
     def has_column(self, name: str, column: str) -> bool:
         """Whether a file has a column of its own."""
@@ -280,7 +284,8 @@ class _Parts:
 
 def _with(wanted: pa.Array, rows: pa.Table) -> pa.Table:
     """The rows whose first column is one of those wanted."""
-    return rows.filter(pc.is_in(rows.column(0), value_set=wanted))
+    is_wanted = pc.is_in(rows.column(0), value_set=wanted)
+    return rows if pc.all(is_wanted).as_py() else rows.filter(is_wanted)
 
 
 def _split(chunks: Mapping[str, pq.ColumnChunkMetaData], parts: _Parts) -> dict[str, pages.Bytes] | None:

@@ -14,7 +14,7 @@ from ...transforms.indexing.analysis import is_further, leading_to, word_classes
 from ...transforms.indexing.invert import PHRASE_FIELDS
 from ...transforms.indexing.light_stems import STEMS
 from ...transforms.indexing.packing import FIELD_BITS, max_frequency, undo_gaps
-from ...transforms.indexing.write_segment import FORMS, POSTINGS
+from ...transforms.indexing.write_segment import FORMS, POSTINGS, WORDS, suggestible
 from . import patterns
 from .cache import Cache
 from .pages import Bytes, together
@@ -156,9 +156,11 @@ class Terms:
                     found[word].setdefault(form, []).append(code)
         return found
 
-    def frequencies(self) -> pa.Table:
-        """All terms with `df`, the number of documents that contain them; a term of several rows has parts of it."""
-        return self._files.read(POSTINGS, self._groups(), ("term", "df"))
+    def words(self) -> pa.Table:
+        """The `suggestible` terms with `df`, the number of documents; a term of several rows may have parts of it."""
+        if self._files.has(WORDS):
+            return self._files.read(WORDS, range(len(self._files.rows(WORDS))), ("term", "df"))
+        return suggestible(self._files.read(POSTINGS, self._groups(), ("term", "df")))
 
     def frequent(self) -> Counter[str]:
         """The terms of many documents, with a number of these; for the most frequent ones, of all. Reads no posting."""
@@ -168,7 +170,7 @@ class Terms:
         return found
 
     def like(self, pattern: str) -> pa.Table:
-        """The terms that a pattern matches, with `df` as in `frequencies`."""
+        """The terms that a pattern matches, with `df` as in `words`."""
         start = patterns.prefix(pattern)
         rows = self._files.between(POSTINGS, start, f"{start}\U0010ffff", ("term", "df"))
         return rows.filter(pc.match_substring_regex(rows["term"], patterns.expression(pattern)))
@@ -342,9 +344,13 @@ def in_a_row(words: Sequence[Positions]) -> Positions:
     begins = []
     for place, word in enumerate(words):
         chosen = may_have[word.docs]
-        begins.append((word.docs[chosen].astype(np.int64) << 32) + word.positions[chosen] - place)
+        begin = word.docs[chosen].astype(np.int64)  # then in place: a common word has millions of positions
+        begin <<= 32
+        begin += word.positions[chosen]
+        begin -= place
+        begins.append(begin)
     begins.sort(key=len)
     common = begins[0]
-    for other in begins[1:]:
-        common = np.intersect1d(common, other, assume_unique=True)
+    for other in begins[1:]:  # all ascend
+        common = common[other.take(other.searchsorted(common), mode="clip") == common]
     return Positions((common >> 32).astype(np.int32), (common & 0xFFFFFFFF).astype(np.int32))

@@ -171,9 +171,9 @@ class Segment:
         counts = np.bincount(codes[found], minlength=len(values))
         return {values[number]: int(counts[number]) for number in np.flatnonzero(counts)}
 
-    def term_frequencies(self) -> pa.Table:
-        """The terms of its documents with `df`, the number of documents that contain them."""
-        return self._own.frequencies()
+    def words(self) -> pa.Table:
+        """The terms of its documents that spelling help may suggest, with `df` (`Terms.words`)."""
+        return self._own.words()
 
     def frequent(self) -> Counter[str]:
         """The terms of many of its documents, with the number of these, nearly. Reads no posting."""

@@ -1,8 +1,12 @@
 """Spelling suggestions: the word of the index that is nearest to one that no page has, or hardly any."""
 
 import functools
+from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from rapidfuzz.distance import OSA
@@ -27,18 +31,38 @@ RARE = 1_000
 _MAX_CACHED = 1_000
 
 
+class _Words(NamedTuple):
+    """Words of a segment, with what excludes most of those that are not alike without comparing them."""
+
+    terms: pa.Array
+    documents: npt.NDArray[np.integer]
+    lengths: npt.NDArray[np.integer]  # in characters
+    letters: npt.NDArray[np.uint64]  # a bit for each letter that it has; some letters share one
+
+    @classmethod
+    def of(cls, rows: pa.Table) -> "_Words":
+        terms = rows["term"].combine_chunks()
+        lengths = pc.utf8_length(terms).to_numpy()
+        codes = np.frombuffer("".join(terms.to_pylist()).encode("utf-32-le"), np.uint32)
+        bits = np.uint64(1) << (codes & 63).astype(np.uint64)
+        return cls(terms, rows["df"].to_numpy(), lengths, np.bitwise_or.reduceat(bits, np.cumsum(lengths) - lengths))
+
+    def alike(self, word: "_Words", most: int) -> npt.NDArray[np.integer]:
+        """The numbers of the words that may differ from one by at most so many letters, and others."""
+        is_alike = np.bitwise_count(self.letters ^ word.letters) <= 2 * most  # a substitution takes one and adds one
+        return np.flatnonzero(is_alike & (np.abs(self.lengths - word.lengths) <= most))
+
+
 class Dictionary:
     """The words of an index that can be suggested."""
 
     def __init__(self, frequencies: Iterable[pa.Table]) -> None:
-        """From tables of `term` and `df`. Words with digits and words of unusual length are left out."""
-        words = pa.concat_tables(list(frequencies))
-        names = words.filter(pc.match_substring_regex(words["term"], r"^_*[^\W_]+(?:_+[^\W_]+)+_*$"))
-        self._in_one_piece = {name.replace("_", ""): name for name in names["term"].to_pylist()}
-        words = words.filter(pc.match_substring_regex(words["term"], r"^\p{L}{3,24}$"))
-        words = words.group_by("term").aggregate([("df", "sum")])
-        self._words: list[str] = words["term"].to_pylist()
-        self._documents = words["df_sum"].to_numpy()
+        """From tables of `term` and `df`, of the terms that are `suggestible`; one may be in several."""
+        self._parts, self._in_one_piece = list[_Words](), dict[str, str]()
+        for rows in frequencies:
+            is_name = pc.match_substring(rows["term"], "_")
+            self._in_one_piece |= {name.replace("_", ""): name for name in rows["term"].filter(is_name).to_pylist()}
+            self._parts.append(_Words.of(rows.filter(pc.invert(is_name))))
         self.usual = functools.lru_cache(_MAX_CACHED)(self._usual)
 
     def near(self, word: str) -> list[str]:
@@ -55,11 +79,9 @@ class Dictionary:
         """
         if name := self._in_one_piece.get(word):
             return [name]
-        if not MIN_LENGTH <= len(word) <= MAX_LENGTH:
-            return []
-        found = extract(word, self._words, scorer=OSA.distance, score_cutoff=1 + (len(word) >= 8), limit=None)
-        best = sorted(found, key=lambda match: (match[1], -int(self._documents[match[2]]), match[0]))[:MAX_NEAR]
-        return [word for word, distance, _ in best if distance == best[0][1]]
+        found = self._within(word, 1 + (len(word) >= 8))
+        best = sorted(found, key=lambda match: (match[1], -found[match], match[0]))[:MAX_NEAR]
+        return [word for word, distance in best if distance == best[0][1]]
 
     def _usual(self, word: str, documents: int) -> str | None:
         """The word that one of so many documents may be meant as: another by one letter, USUAL times as frequent.
@@ -68,9 +90,18 @@ class Dictionary:
         >>> words.usual("seperate", 1), words.usual("separate", 76)
         ('separate', None)
         """
-        if not MIN_LENGTH <= len(word) <= MAX_LENGTH:
-            return None
-        found = extract(word, self._words, scorer=OSA.distance, score_cutoff=1, limit=None)
-        of_word = {term: int(self._documents[place]) for term, _, place in found if term != word}
+        of_word = {term: count for (term, _), count in self._within(word, 1).items() if term != word}
         usual = max(of_word, key=lambda term: (of_word[term], term), default="")
         return usual if usual and of_word[usual] >= USUAL * documents else None
+
+    def _within(self, word: str, most: int) -> Counter[tuple[str, float]]:
+        """The documents of each word within a distance, which is at most `most`, by the word and its distance."""
+        found = Counter[tuple[str, float]]()
+        if MIN_LENGTH <= len(word) <= MAX_LENGTH:
+            asked = _Words.of(pa.table({"term": [word], "df": [0]}))
+            for part in self._parts:
+                numbers = part.alike(asked, most)
+                terms = part.terms.take(pa.array(numbers)).to_pylist()
+                for term, distance, place in extract(word, terms, scorer=OSA.distance, score_cutoff=most, limit=None):
+                    found[term, distance] += int(part.documents[numbers[place]])
+        return found

@@ -10,6 +10,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from beamtrawl.runners.commands.status import ALARMED
 from beamtrawl.runners.state import alarms
 from beamtrawl.runners.state.alarms import Alarm
+from beamtrawl.runners.state.crawl_traps import Trap
 from beamtrawl.runners.state.failures import has_failed
 from beamtrawl.runners.state.outcome_words import MEANINGS
 from beamtrawl.transforms.directory.manifests import Manifest, iso
@@ -174,6 +175,16 @@ def test_links_to_over_long_urls() -> None:
     rows.append({"host": "a.test", "reason": "scope", "count": 9, "samples": []})
     text = "a.test: 3 links to over-long URLs, such as http://a.test/x…"
     assert alarms.too_long_alarms(rows) == [Alarm("too_long", text)]
+
+
+def test_the_traps_with_the_most_urls_are_named_and_the_others_counted() -> None:
+    rows = {"template": "/x", "kind": "own", "round": 1, "state": "trapped", "since": 1, "fresh": 0, "failed": 0}
+    rows |= {"redirected": 0, "samples": [], "name": "/x", "patterns": ["x"], "pages": 9}
+    traps = [Trap(**rows, host=f"h{n}.test", waiting=n, held=10 * n) for n in range(8)]
+    found = alarms.trap_alarms(traps, "c")
+    assert [alarm.text.split()[0] for alarm in found[:-1]] == [f"h{n}.test/x" for n in (7, 6, 5, 4, 3)]
+    assert found[-1].text == "3 more traps: 3 URLs wait and 30 are held; status --json names them"
+    assert {alarm.kind for alarm in found} == {"traps"}
 
 
 BAD_HOST = {

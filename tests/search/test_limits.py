@@ -9,6 +9,7 @@ from beamtrawl.search.answers.results.snippets import searchable, snippet
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.query.parse import parse
 from beamtrawl.search.query.spelling import Dictionary
+from beamtrawl.transforms.indexing.write_segment import suggestible
 from tests.support.corpus import indexed
 from tests.support.tables import each_row
 
@@ -54,7 +55,7 @@ def test_of_words_as_near_the_more_frequent_comes_first():
 
 
 def test_words_of_up_to_24_letters_are_suggested():
-    words = Dictionary([pa.table({"term": ["f" * 24, "w" * 25, "fog7"], "df": [1, 1, 1]})])
+    words = Dictionary([suggestible(pa.table({"term": ["f" * 24, "w" * 25, "fog7"], "df": [1, 1, 1]}))])
     assert (words.near("f" * 23), words.near("w" * 24), words.near("fog8")) == (["f" * 24], [], [])
 
 

@@ -125,7 +125,7 @@ def matching(file: pq.ParquetFile, path: str, left: Positions, wanted: Sequence[
     """The waiting URLs of a file whose keys may be wanted, as `MATCHED`; skips row groups without a wanted host."""
     chosen = {number for one in wanted for number in groups_with(file, "host", one.values)}
     for part in parts((group for group in groups(file, left) if group.number in chosen), ROWS_AT_A_TIME):
-        keys = read_groups(file, [group.number for group in part], ["url_key"])
+        keys = read_groups(file, [group.number for group in part], [*{one.column for one in wanted}])
         found = np.logical_or.reduce([one.mask(keys) for one in wanted])
         found &= np.concatenate([group.waits for group in part])
         numbers = np.concatenate([group.numbers for group in part])[found]
@@ -147,6 +147,15 @@ def read_waiting(root: str, waiting: Waiting, columns: Sequence[str] = tuple(FRO
                 if "reason" in columns and round_of(path) <= waiting.last_updated:
                     rows = with_deferred(rows)
                 yield rows
+
+
+def matching_waiting(root: str, waiting: Waiting, wanted: Wanted) -> Iterator[pa.Table]:
+    """The waiting URLs that may be wanted, as `MATCHED`, with their reasons of now."""
+    left = Left(root, waiting.left)
+    for path in waiting.frontier if wanted.values else ():
+        with open_parquet(root, path) as file:
+            for rows in matching(file, path, left.of(path), [wanted]):
+                yield with_deferred(rows) if round_of(path) <= waiting.last_updated else rows
 
 
 def _with_positions(rows: pa.Table, path: str, numbers: Positions) -> pa.Table:

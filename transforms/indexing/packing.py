@@ -53,7 +53,7 @@ def gaps(values: npt.NDArray[np.int32], starts: Longs) -> npt.NDArray[np.int32]:
 
 def undo_gaps(differences: npt.NDArray[np.int32], lengths: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     """The inverse of `gaps`, from the lengths of the runs."""
-    sums = np.cumsum(differences, dtype=np.int64)
-    ends = np.cumsum(lengths)
-    before = np.concatenate([[0], sums])[ends - lengths]
-    return (sums - np.repeat(before, lengths)).astype(np.int32)
+    sums = np.zeros(len(differences) + 1, np.int32)  # modulo 2**32, and so is what is subtracted
+    np.cumsum(differences, dtype=np.int32, out=sums[1:])
+    before = sums[np.cumsum(lengths) - lengths]
+    return sums[1:] - np.repeat(before, lengths)
