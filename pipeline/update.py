@@ -1,8 +1,9 @@
 """The update step of a round: visits in; documents, links, URL states, the next frontier and the index out.
 
-Pure computation over files: no network access, repeatable. Stages send batches of rows to one another, by partition of
-a key space (`tables.batches`). Rows of a round meet those of earlier rounds in a CoGroupByKey, after the latter are
-reduced to the keys of the round (`semi_join`).
+Pure computation over files: no network access, repeatable. Stages send one another batches of rows (`tables.batches`).
+Their key is a number: the partition of url_key where URLs meet, of the digest where contents do, of the band where
+signatures do, and the shard of the site where its pages do. Rows of a round meet those of earlier rounds in a
+CoGroupByKey, after the latter are reduced to the keys of the round (`semi_join`).
 """
 
 from collections.abc import Sequence
@@ -86,7 +87,7 @@ def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:
     learned = _learn_aliases(step, parsed, judged, earlier)
     found = _urls_of_aliases(pipeline, step, candidates, keys, earlier, learned)
     sides = {
-        "found": found.candidates,
+        "candidates": found.candidates,
         "facts": parsed.facts,
         "earlier": found.earlier,
         "frontier": found.waiting,
@@ -171,7 +172,7 @@ def _judge_templates(step: UpdateStep, parsed: Parsed, judged: Judged, near: Dec
 
 
 def _finish_pages(step: UpdateStep, parsed: Parsed, judged: Judged, near: Decided, watched: Watched) -> Finished:
-    """The pages meet what was judged of them: duplicates, near duplicates, and pages without news."""
+    """Writes documents, links and the index; pages meet what was judged of them, by shard of their site."""
     settings = step.settings
     finish = FinishFn(
         step.root,

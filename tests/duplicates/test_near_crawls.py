@@ -1,17 +1,28 @@
 """Near duplicates over whole crawls: one of them is indexed, in whatever round it was found."""
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import apache_beam as beam
 import pytest
 
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
-from tests.support.crawls import crawl, rows, states
+from tests.support.crawls import InProcess, crawl, rows, states
 from tests.support.web import Answer, Page, Web, html, status
+
+
+class Divided:
+    """Runs steps in this process, in as many partitions and shards as those of many workers have."""
+
+    workers = 64
+
+    def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
+        InProcess().run(build, seconds)
+
 
 WORDS = ("tide", "harbour", "lamp", "boat", "rope", "gull", "stone", "wind", "salt", "pier", "wave", "net", "crew")
 
@@ -62,7 +73,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     with Web({"a.test": site, "b.test": {"/": html("Story", edited(FIRST, 50))}}, one_address=True) as web:
         seeds = [web.url("a.test", path) for path in site if path not in ("/later", "/last")]
-        crawl(path, seeds, scope__mode="any")
+        crawl(path, seeds, engine=Divided(), scope__mode="any")
     return path
 
 
@@ -130,11 +141,11 @@ def test_a_near_duplicate_takes_the_place_of_a_representative_that_changes_or_go
         return [row for row in rows_ if row["host"] == web.authority(host)]
 
     with Web({host: {path: page(host, path) for path in of} for host, of in texts.items()}) as web:
-        crawl(tmp_path, [web.url(host, path) for host, of in texts.items() for path in of])
+        crawl(tmp_path, [web.url(host, path) for host, of in texts.items() for path in of], engine=Divided())
         for host in texts:
             assert near(of_host(rows(tmp_path, "documents"), host), 1) == {"/story": "/one", "/two": "/one"}
         texts["changes.test"]["/one"], texts["goes.test"]["/one"] = edited(THIRD), None
-        crawl(tmp_path, rounds=1, recrawl__after=0.0)
+        crawl(tmp_path, rounds=1, engine=Divided(), recrawl__after=0.0)
     for host in texts:
         assert near(of_host(rows(tmp_path, "documents"), host), 2) == {"/story": "/two"}
         last = of_host(states(tmp_path).values(), host)

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import apache_beam as beam
@@ -17,8 +18,10 @@ from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.engines.fork_server import ForkServer, Worker, describe_end
 from beamtrawl.runners.engines.in_memory import InMemoryRunner
 from beamtrawl.runners.engines.pool import ADDRESS, Pool
+from beamtrawl.runners.process import usage
 from beamtrawl.runners.process.failed_threads import NO_MEMORY, on_failed_thread
 from beamtrawl.runners.terminal.errors import Failure
+from beamtrawl.transforms.memory.limits import Memory
 from tests.support.command_line import PROGRAM
 from tests.support.crawls import rows
 from tests.support.files import pdf
@@ -123,6 +126,15 @@ def test_a_step_takes_over_the_workers_of_the_last_one_if_they_are_as_many_and_w
     assert not workers(), "a step without any leaves none"
 
 
+def test_idle_workers_end_before_a_step_if_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, used = DirectEngine(2), 1 << 30
+    assert run(engine, building()) == "done"
+    for most, left in ((4 << 30, 2), (2 << 30, 0)):
+        monkeypatch.setattr(usage, "memory", partial(Memory, used, most))
+        engine.memory()
+        assert len(workers()) == left
+
+
 # the command of a server that does not come up, and what is said
 SERVERS: dict[str, tuple[Sequence[str], str]] = {
     "a package that is not installed": (["-P", "-m", "no_such_package"], "No module named no_such_package; "),
@@ -148,6 +160,7 @@ FORKING = """
 import os, sys
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.terminal.errors import Failure
+from beamtrawl.transforms.memory.limits import Memory
 from tests.engines.test_workers import building, children
 
 for words in sys.argv[1:]:

@@ -50,7 +50,7 @@ def test_only_changed_rows_are_written_and_all_others_of_a_url_leave():
 
 def advanced(root, sides, shards=1, trapped=(), queues=()):
     """The files that the last stages of an update step of round 5 write for the rows of one partition."""
-    empty = dict.fromkeys(("found", "facts", "earlier", "frontier", "near"), ())
+    empty = dict.fromkeys(("candidates", "facts", "earlier", "frontier", "near"), ())
     tables = {name: [to_ipc(pa.Table.from_pylist(rows, schema=schema))] for name, (schema, rows) in sides.items()}
     fn = AdvanceFn(root, 5, Limits(), Traps(), shards, KnownRules.of([]))
     found = outputs(fn.process((0, empty | tables), [], list(trapped)))
@@ -71,7 +71,7 @@ def advanced(root, sides, shards=1, trapped=(), queues=()):
 def test_a_round_writes_the_changed_urls_and_the_changes_of_the_frontier(tmp_path, shards):
     root, path = str(tmp_path), "frontier/round=000004/x.parquet"
     sides = {
-        "found": (CANDIDATES, [found("/new", 2)]),
+        "candidates": (CANDIDATES, [found("/new", 2)]),
         "facts": (FACTS, [visited("/a")]),
         "earlier": (URLS, [known("/a"), known("/b")]),
         "frontier": (MATCHED, [at(due("/a"), path, 7), at(due("/b", reason="seed"), path, 9)]),
@@ -120,7 +120,7 @@ def test_what_is_held_leaves_and_what_waits_is_counted(tmp_path):
     left = Left(root, waiting.left)
     read = [_read_matching(path, keys, root=root, left=left, partitions=1) for path in waiting.frontier]
     (matched,) = [data for batches in read for _, data in batches]
-    sides = {"found": (CANDIDATES, [new]), "facts": (FACTS, facts), "earlier": (URLS, earlier)}
+    sides = {"candidates": (CANDIDATES, [new]), "facts": (FACTS, facts), "earlier": (URLS, earlier)}
     sides["frontier"] = (MATCHED, from_ipc([matched], MATCHED).to_pylist())
     files = advanced(root, sides, 1, TRAPPED, scanned["queues"])
     tables = (("frontier", FRONTIER), ("frontier_left", FRONTIER_LEFT), ("trap_queues", TRAP_QUEUES))

@@ -169,6 +169,7 @@ ROW_GROUPS: dict[str, tuple[list[tuple[str, str, float]], list[list[int]]]] = {
         + [(f"{name}.test", "text/html", 0.1) for name in "cdefgi"],
         [[0, 2], [1, 3], [4, 5, 6, 7, 8, 9]],
     ),
+    "256 rows": ([("a.test", "text/html", 0)] * 260, [[*range(256)], [*range(256, 260)]]),
     "of 16 MB that are held the largest group goes": (
         [(f"{name}.test", "text/html", 2) for name in "abcabcabaa"],
         [[0, 3, 6], [1, 4, 7], [2, 5], [8, 9]],

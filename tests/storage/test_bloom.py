@@ -87,6 +87,10 @@ def test_the_shard_of_a_host_never_changes(host, count, expected):
     assert shard(host, count) == expected
 
 
+def test_both_names_of_a_site_have_one_shard():
+    assert all(shard(f"www.{host}", 1000) == shard(host, 1000) for host, *_ in SHARDS)
+
+
 @given(st.text(st.characters(codec="utf-8")), st.integers(1, 1000))
 def test_every_host_has_a_shard(host, count):
     assert 0 <= shard(host, count) < count

@@ -1,8 +1,8 @@
 """Clusters near duplicates: finds pairs of similar documents and assigns each document to a representative.
 
 Documents are grouped by band key, together with the representatives of earlier rounds; documents with similar
-signatures become a pair. Most documents have no pair and none has many, so one worker processes all pairs: in order of
-precedence, a document is a near duplicate of the first representative that it is similar to, or becomes one itself.
+signatures become a pair. Most documents have no pair and none has many, so one worker processes all pairs of a site: in
+order of precedence, a document is a near duplicate of the first representative that it is similar to, or becomes one.
 There is no all-pairs comparison: a document is compared with at most MOST_COMPARED others in a band.
 """
 

@@ -70,7 +70,7 @@ class Advanced(NamedTuple):
     files: "beam.PCollection[TableFile]"
 
 
-_SIDES = {"found": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": MATCHED, "near": VERDICTS}
+_SIDES = {"candidates": CANDIDATES, "facts": FACTS, "earlier": URLS, "frontier": MATCHED, "near": VERDICTS}
 
 
 class AdvanceFn(StageFn):
@@ -101,7 +101,6 @@ class AdvanceFn(StageFn):
 
     def process(self, partition: Partition, judged: list[Row], trapped: list[tuple]) -> "Iterator[TaggedOutput]":
         tables = {name: from_ipc(partition[1][name], schema) for name, schema in _SIDES.items()}
-        tables["candidates"] = tables.pop("found")
         rules, holds = self._in_force.after(judged).rules, Holds(trapped, compile_allow_list(self._traps.allow))
         known = [tables[name] for name in ("facts", "earlier", "frontier")]
         candidates = tables["candidates"] if self._follows else CANDIDATES.empty_table()
@@ -162,8 +161,8 @@ def _with(table: pa.Table, rows: list[Row]) -> pa.Table:
 class AdvanceUrls(beam.PTransform):
     """Advances the states of URLs; see `AdvanceFn`. `judged` and `trapped` are its side inputs.
 
-    Takes CANDIDATES (`found`), FACTS, the `earlier` rows of urls, the waiting rows of the `frontier` as MATCHED, and
-    VERDICTS (`near`), all by url_key; `by_class` moves them to the partitions of their normal forms.
+    Takes CANDIDATES, FACTS, the `earlier` rows of urls, the waiting rows of the `frontier` as MATCHED, and VERDICTS
+    (`near`), all by url_key; `by_class` moves them to the partitions of their normal forms.
     """
 
     def __init__(
