@@ -1,42 +1,91 @@
-"""The `compact` step: merges segments of the index, between rounds.
+"""The `compact` step: merges segments of the index, and files of tables and the frontier, between rounds.
 
-Merged segments stay in the crawl directory, for searches as of earlier rounds, until `drop_history`.
+What was merged stays in the crawl directory until it is dropped: merged segments until `drop_history`, for searches as
+of earlier rounds, files of tables until `history.fold_history`, as a reader may have opened them.
 """
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from typing import NamedTuple
 
-from ...transforms.batches.merge_whole import merge_whole
+from ...transforms.batches.merge_whole import Task, merge_whole
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, iso, next_step
 from ...transforms.directory.own_files import remove
-from ...transforms.indexing.live_segments import files_of_segments, live_index
+from ...transforms.directory.waiting import settle
+from ...transforms.indexing.live_segments import LiveSegment, files_of_segments, live_index
 from ...transforms.indexing.merge_policy import Policy, load_of, measure, merge_group
 from ...transforms.indexing.retention import unread_folders
-from ...transforms.memory.bounds import compact_bound
+from ...transforms.memory.bounds import CompactLoad, Parts, compact_bound
 from ...transforms.outcomes import CrawlDirError, DiskError
+from ...transforms.tables.table_files import TableFile
 from ..attempt import Attempt, Engine, Fitted
-from ..work import work_of
+from ..work import Work, work_of
 from .damage import Damage
 
 _ALWAYS = datetime.max.replace(tzinfo=UTC)
 
 
+class Merge(NamedTuple):
+    """What is merged of one kind of files. What it writes replaces `segments`, `tables` and `frontier`."""
+
+    read: Sequence[TableFile]
+    split: Sequence[Callable[[Parts], Iterable[Task]]]  # what divides it into tasks, for parts that fit into memory
+    work: Work
+    load: CompactLoad
+    segments: Sequence[str] = ()  # folders
+    tables: Sequence[TableFile] = ()
+    frontier: Sequence[str] = ()  # paths, also of frontier_left
+
+
+Choose = Callable[[CrawlDir, Sequence[Manifest], Damage], Merge | None]
+"""Chooses what to merge of a crawl with these steps, but for damaged files; None if there is nothing."""
+
+
 def merge(
     crawl: CrawlDir,
     engine: Engine,
-    policy: Policy,
+    choices: Sequence[Choose],
     damage: Damage | None = None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Manifest | None:
-    """Merge the segments that a policy chooses, and commit; None if it chooses none.
+    """Merge all that is chosen side by side, in one pipeline, and commit it together; None if nothing is chosen.
 
-    It chooses from the segments without a damaged file, and none if a file of tombstones is damaged. Files are compared
-    with what was written before they are merged; a damaged one is an error without `damage`. `warn` gets a line if
-    memory is short.
+    Files are compared with what was written before they are merged; a damaged one is an error without `damage`. Files
+    that are added meanwhile are not concerned. The crawl directory must be locked. `warn` gets a line if memory is
+    short.
     """
     manifests, damage = crawl.manifests(), damage or Damage(crawl)
+    if not (merges := [found for choose in choices if (found := choose(crawl, manifests, damage))]):
+        return None
+    attempt = Attempt.after_earlier(crawl, Step("compact", next_step(manifests).round - 1))
+    load = CompactLoad(
+        sum(each.load.pieces for each in merges),
+        max(each.load.held for each in merges),
+        max(each.load.kept for each in merges),
+    )
+    work = Work(sum(each.work.expected for each in merges), pieces=load.pieces)
+    fitted = Fitted.to_memory(engine, work, load, compact_bound, f"round {attempt.step.round} compact", warn)
+    read = [file for each in merges for file in each.read]
+    items = [partial(split, fitted.parts) for each in merges for split in each.split]
+    fitted.run(partial(merge_whole, root=crawl.root, files=read, items=items, report=attempt.report))
+    if damage.note(attempt.files()):
+        attempt.clear()
+        return merge(crawl, engine, choices, damage, warn)
+    frontier = [path for each in merges for path in each.frontier]
+    consumed = settle(crawl.root, manifests, attempt.files(), frontier).consumed if frontier else ()
+    return attempt.commit(
+        consumed=[*frontier, *consumed],
+        replaced=[folder for each in merges for folder in each.segments],
+        merged=[file for each in merges for file in each.tables],
+        memory=fitted.memory,
+        cpu=fitted.cpu,
+    )
+
+
+def choose_segments(crawl: CrawlDir, manifests: Sequence[Manifest], damage: Damage, policy: Policy) -> Merge | None:
+    """The segments of the index that a policy chooses; none if a file of tombstones is damaged."""
     index = live_index(manifests)
     files = files_of_segments(manifests, index.segments)
     index = index._replace(segments=[s for s in index.segments if not damage.is_in(files[s.folder])])
@@ -50,29 +99,27 @@ def merge(
     except CrawlDirError:
         if not damage.look([*(file for s in index.segments for file in files[s.folder]), *tombstones]):
             raise
-        return merge(crawl, engine, policy, damage, warn)
+        return choose_segments(crawl, manifests, damage, policy)
     if not (chosen := policy.choose(sizes)):
         return None
     groups = [[index.segments[number] for number in group] for group in chosen]
     documents = sum(sizes[number].alive for group in chosen for number in group)
     # The round of the last update step: only later tombstones mask documents of the merged segments.
-    attempt = Attempt.after_earlier(crawl, Step("compact", next_step(manifests).round - 1))
-    read = [file for group in groups for s in group for file in files[s.folder]]
-    paths = [file.path for file in tombstones]
-    load = load_of([[file for s in group for file in files[s.folder]] for group in groups], documents)
-    name, work = (
-        f"round {attempt.step.round} compact",
-        work_of("merge", documents=documents)._replace(pieces=len(groups)),
+    last, paths = next_step(manifests).round - 1, [file.path for file in tombstones]
+    of_groups = [[file for s in group for file in files[s.folder]] for group in groups]
+    return Merge(
+        read=[*(file for some in of_groups for file in some), *tombstones],
+        split=[partial(_of_group, group, crawl.root, last, paths) for group in groups],
+        work=work_of("merge", documents=documents),
+        load=load_of(of_groups, documents),
+        segments=[s.folder for group in groups for s in group],
     )
-    fitted = Fitted.to_memory(engine, work, load, compact_bound, name, warn)
-    round_, read = attempt.step.round, [*read, *tombstones]
-    tasks = [partial(merge_group, group, crawl.root, round_, paths, fitted.parts) for group in groups]
-    fitted.run(partial(merge_whole, root=crawl.root, files=read, items=tasks, report=attempt.report))
-    if damage.note(attempt.files()):
-        attempt.clear()
-        return merge(crawl, engine, policy, damage, warn)
-    replaced = [s.folder for group in groups for s in group]
-    return attempt.commit(replaced=replaced, memory=fitted.memory, cpu=fitted.cpu)
+
+
+def _of_group(
+    group: Sequence[LiveSegment], root: str, round_: int, tombstones: Sequence[str], parts: Parts
+) -> list[Task]:
+    return [partial(merge_group, group, root, round_, tombstones, parts)]
 
 
 def drop_history(crawl: CrawlDir, rounds: int = 0, before: datetime = _ALWAYS) -> int:

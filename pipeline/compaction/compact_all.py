@@ -1,6 +1,7 @@
 """What a crawl merges and removes after an update step."""
 
 from datetime import UTC, datetime
+from functools import partial
 
 from ...transforms.directory.crawl_dir import CrawlDir, next_step
 from ...transforms.directory.table_runs import full_tier
@@ -8,9 +9,9 @@ from ...transforms.indexing.merge_policy import BY_TIERS
 from ...transforms.settings import Storage
 from ..attempt import Engine
 from ..control import Observer
-from .compact import drop_history, merge
-from .compact_frontier import compact_frontier
-from .compact_tables import merge_tables
+from .compact import Choose, choose_segments, drop_history, merge
+from .compact_frontier import choose_frontier
+from .compact_tables import choose_tables
 from .damage import Damage
 from .drop_bodies import EVERY, WORTH_WRITING, drop_bodies
 from .fold_history import KEPT_FOR, fold_history
@@ -19,13 +20,16 @@ from .fold_history import KEPT_FOR, fold_history
 def compact_all(crawl: CrawlDir, storage: Storage, engine: Engine, observer: Observer, damage: Damage) -> None:
     """Merge what the steps so far have left in many files, if there are enough of them, but for damaged files."""
     observer.busy("merging files of the frontier, the index and tables, where there are many")
-    compact_frontier(crawl, engine, damage=damage, warn=observer.warn)
     bodies, last = storage.body_rounds, next_step(crawl.manifests()).round - 1
     is_due = bodies is not None and last % EVERY == 0
     dropped = drop_bodies(crawl, engine, bodies or 0, WORTH_WRITING, damage) if is_due else None
-    index = merge(crawl, engine, BY_TIERS, damage, observer.warn)
-    tables = merge_tables(crawl, engine, full_tier, damage, observer.warn)
-    for manifest in (dropped, index, tables):
+    choices: list[Choose] = [
+        partial(choose_segments, policy=BY_TIERS),
+        partial(choose_tables, select=full_tier),
+        choose_frontier,
+    ]
+    merged = merge(crawl, engine, choices, damage, observer.warn)
+    for manifest in (dropped, merged):
         if manifest:
             observer.step_committed(manifest)
     now = datetime.now(UTC)

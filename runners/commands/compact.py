@@ -5,8 +5,8 @@ import sys
 from datetime import UTC, datetime
 from functools import partial
 
-from ...pipeline.compaction.compact import drop_history, merge
-from ...pipeline.compaction.compact_tables import merge_tables
+from ...pipeline.compaction.compact import choose_segments, drop_history, merge
+from ...pipeline.compaction.compact_tables import choose_tables
 from ...pipeline.compaction.damage import Damage
 from ...pipeline.compaction.drop_bodies import drop_bodies
 from ...pipeline.compaction.fold_history import fold_history
@@ -61,10 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
         dropped, damage = None, Damage(claimed, warn)
         if settings.storage.body_rounds is not None:
             dropped = drop_bodies(claimed, chosen, settings.storage.body_rounds, damage=damage)
+        choices = [partial(choose_segments, policy=ALL), partial(choose_tables, select=all_runs)]
         merged = [
             dropped,
-            merge(claimed, chosen, ALL, damage, warn),
-            merge_tables(claimed, chosen, all_runs, damage, warn),
+            merge(claimed, chosen, choices, damage, warn),
             *rank_anew(claimed, settings, chosen),
         ]
         done = [describe_manifest(manifest) for manifest in merged if manifest]

@@ -159,12 +159,17 @@ def describe_manifest(manifest: Manifest) -> str:
         freed = f"{counters['bodies_removed_bytes'] / 1e6:.1f} MB of old bodies"
         files = counted(len(manifest.replaced), "file")
         return f"round {manifest.round} compact: {freed} removed from {files} of visits, {took}"
-    if manifest.step == "compact" and manifest.replaced:
-        before, after = len(manifest.replaced), len(manifest.files)
-        return f"round {manifest.round} compact: {counted(before, 'file')} of tables merged into {after}, {took}"
     if manifest.step == "compact":
-        before, after = len(manifest.index_replaced), len(manifest.index)
-        return f"round {manifest.round} compact: {counted(before, 'segment')} of the index merged into {after}, {took}"
+        of_frontier = sum(file.table.startswith("frontier") for file in manifest.files)
+        merged = [
+            ("segment", "the index", len(manifest.index_replaced), len(manifest.index)),
+            ("file", "tables", len(manifest.replaced), len(manifest.files) - of_frontier),
+            ("file", "the frontier", len(manifest.consumed), of_frontier),
+        ]
+        merges = [
+            f"{counted(many, kind)} of {where} merged into {few}" for kind, where, many, few in merged if many + few
+        ]
+        return f"round {manifest.round} compact: {', '.join(merges)}, {took}"
     if manifest.step == "rank":
         links, pages, hosts = (counted(counters[f"{thing}s"], thing) for thing in ("link", "page", "host"))
         found = f"{links} between {pages} of {hosts}"

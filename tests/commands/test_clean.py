@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from beamtrawl.pipeline.compaction.compact_tables import merge_tables
 from beamtrawl.pipeline.compaction.garbage import remove_garbage
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.commands import clean
@@ -22,6 +21,7 @@ from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.tables.table_files import TableWriter
 from tests.support.crawls import InProcess, frontier, rows
 from tests.support.disks import CallingDisk
+from tests.support.merging import merge_tables
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 GARBAGE = (

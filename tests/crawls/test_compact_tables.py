@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from beamtrawl.pipeline.compaction.compact_tables import LOGS, merge_tables
+from beamtrawl.pipeline.compaction.compact_tables import LOGS
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.directory.table_runs import FAN_IN, SMALL_BYTES, all_runs, full_tier
 from beamtrawl.transforms.sql.queries import open_tables
 from beamtrawl.transforms.tables.layouts import LAYOUTS
 from beamtrawl.transforms.tables.table_files import TableFile
 from tests.support.crawls import InProcess, crawl, fetch
+from tests.support.merging import merge_tables
 from tests.support.row_faults import row_faults
 from tests.support.web import Page, Web, html, redirect
 

@@ -13,9 +13,6 @@ from typing import NamedTuple
 
 import pytest
 
-from beamtrawl.pipeline.compaction.compact import merge
-from beamtrawl.pipeline.compaction.compact_frontier import compact_frontier
-from beamtrawl.pipeline.compaction.compact_tables import merge_tables
 from beamtrawl.pipeline.compaction.drop_bodies import drop_bodies
 from beamtrawl.pipeline.compaction.fold_history import fold_history
 from beamtrawl.pipeline.rank import rank
@@ -32,6 +29,7 @@ from tests.support.changing_site import crawl_changing_site
 from tests.support.crawls import InProcess, crawl, fetch, frontier, rows, states, without_times
 from tests.support.disks import Fault, SimulatedDisk, spread
 from tests.support.index_faults import index_faults
+from tests.support.merging import compact_frontier, merge, merge_tables
 from tests.support.row_faults import row_faults
 from tests.support.web import Web, html, plain, redirect, status
 

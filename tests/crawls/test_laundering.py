@@ -10,9 +10,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from beamtrawl.pipeline.compaction.compact import merge
-from beamtrawl.pipeline.compaction.compact_frontier import compact_frontier
-from beamtrawl.pipeline.compaction.compact_tables import merge_tables
 from beamtrawl.pipeline.compaction.damage import Damage
 from beamtrawl.pipeline.compaction.drop_bodies import drop_bodies
 from beamtrawl.pipeline.rank import rank
@@ -25,6 +22,7 @@ from beamtrawl.transforms.tables.table_files import TableFile
 from tests.support.changing_site import crawl_changing_site
 from tests.support.command_line import beamtrawl, failure
 from tests.support.crawls import InProcess, Silent, crawl, fetch, rows, settings, states
+from tests.support.merging import compact_frontier, merge, merge_tables
 from tests.support.web import Web, html
 
 OF_TABLES = [

@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.pipeline.attempt import Attempt
-from beamtrawl.pipeline.compaction.compact_tables import merge_tables
 from beamtrawl.pipeline.compaction.fold_history import fold_history
 from beamtrawl.pipeline.control import StopSignal
 from beamtrawl.pipeline.crawl import run_crawl
@@ -31,6 +30,7 @@ from beamtrawl.transforms.indexing.live_segments import live_index
 from tests.support.crawls import InProcess, Silent, crawl, rows, settings
 from tests.support.disks import CallingDisk, spread
 from tests.support.index_faults import index_faults
+from tests.support.merging import merge_tables
 from tests.support.row_faults import row_faults
 from tests.support.web import Web, html
 

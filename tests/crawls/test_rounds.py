@@ -12,9 +12,6 @@ import apache_beam as beam
 import pytest
 
 from beamtrawl.pipeline.attempt import Engine
-from beamtrawl.pipeline.compaction.compact import merge
-from beamtrawl.pipeline.compaction.compact_frontier import compact_frontier
-from beamtrawl.pipeline.compaction.compact_tables import merge_tables
 from beamtrawl.pipeline.compaction.drop_bodies import drop_bodies
 from beamtrawl.pipeline.compaction.rebuild_index import rebuild_index
 from beamtrawl.pipeline.control import End, StopSignal
@@ -23,10 +20,9 @@ from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.engines.stock import StockEngine
 from beamtrawl.runners.state.crawl_status import summarize
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
-from beamtrawl.transforms.directory.table_runs import all_runs
-from beamtrawl.transforms.indexing.merge_policy import ALL
 from tests.support import access_log
 from tests.support.crawls import InProcess, Silent, crawl, frontier, rows, states, without_times
+from tests.support.merging import merge_kinds
 from tests.support.web import Answer, Page, Web, html, plain, redirect, slow, status
 
 TEXT = "Herring gather where the tide turns, and the boats know it: long before light they put out."
@@ -186,9 +182,7 @@ def merge_all(path: Path, engine: Engine) -> list[str]:
     """Run each pipeline that merges, drops, ranks or makes the index anew; the steps that were committed."""
     directory = CrawlDir(str(path))
     steps = [
-        compact_frontier(directory, engine, width=2),
-        merge(directory, engine, ALL),
-        merge_tables(directory, engine, all_runs),
+        merge_kinds(directory, engine, width=2),
         drop_bodies(directory, engine, 0),
         rebuild_index(directory, engine, korean_morphemes=False),
         rank(directory, engine, datetime(2026, 1, 1, tzinfo=UTC)),

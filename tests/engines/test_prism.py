@@ -11,17 +11,14 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.pipeline.attempt import Engine
-from beamtrawl.pipeline.compaction.compact import merge
-from beamtrawl.pipeline.compaction.compact_tables import merge_tables
 from beamtrawl.pipeline.rank import rank
 from beamtrawl.runners.engines.choose import engine
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
-from beamtrawl.transforms.directory.table_runs import all_runs
-from beamtrawl.transforms.indexing.merge_policy import ALL
 from tests.engines.test_worker import SITES, hits
 from tests.imports.test_resume import job
 from tests.imports.test_resume import run as import_captures
 from tests.support.crawls import crawl, without_times
+from tests.support.merging import merge_kinds
 from tests.support.web import Web
 
 WORKER = json.dumps({"command": str(Path(sys.executable).with_name("beamtrawl-worker"))})
@@ -71,7 +68,6 @@ def rank_and_merge(path: Path, chosen: Engine) -> list[str]:
     directory = CrawlDir(str(path))
     steps = [
         rank(directory, chosen, datetime(2026, 1, 1, tzinfo=UTC), partitions=9),
-        merge(directory, chosen, ALL),
-        merge_tables(directory, chosen, all_runs),
+        merge_kinds(directory, chosen),
     ]
     return [step.step for step in steps if step]

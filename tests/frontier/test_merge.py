@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.pipeline.compaction.compact_frontier import compact_frontier
 from beamtrawl.pipeline.compaction.damage import Damage
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, files_of, frontier_files
@@ -24,6 +23,7 @@ from beamtrawl.transforms.tables.table_files import open_parquet, read_table
 from tests.frontier.test_read_due import row, sorted_file, unsorted_file
 from tests.storage.test_waiting import commit, leave, write
 from tests.support.crawls import InProcess
+from tests.support.merging import compact_frontier
 from tests.support.tables import each_row
 
 

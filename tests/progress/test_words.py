@@ -1,5 +1,6 @@
 """The words for committed steps, the end of a crawl, counts, sizes and times."""
 
+import dataclasses
 from datetime import UTC, datetime
 
 import pytest
@@ -8,6 +9,7 @@ from beamtrawl.pipeline.control import End
 from beamtrawl.runners.progress.words import describe_end, describe_manifest
 from beamtrawl.runners.terminal.units import duration, size
 from beamtrawl.transforms.directory.crawl_dir import Manifest
+from beamtrawl.transforms.tables.table_files import TableFile
 
 SIZES = {
     0: "0 B",
@@ -71,6 +73,18 @@ COMMITTED = {
     "an update of nothing": (
         manifest("update", 1),
         "round 3 update: 0 documents (0 duplicates), 0 links, 0 URLs in the next frontier, in 1.0 s",
+    ),
+    "a merge of all kinds of files": (
+        dataclasses.replace(
+            manifest("compact", 2),
+            files=(TableFile("urls", "u", 9, 9, {}), TableFile("frontier", "f", 9, 9, {})),
+            index=("s",),
+            index_replaced=("a", "b"),
+            replaced=("c", "d", "e"),
+            consumed=("g",),
+        ),
+        "round 3 compact: 2 segments of the index merged into 1, 3 files of tables merged into 1, 1 file of the"
+        " frontier merged into 1, in 2.0 s",
     ),
 }
 

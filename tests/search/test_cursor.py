@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.pipeline.compaction.compact import merge
 from beamtrawl.search.answers import cursor
 from beamtrawl.search.answers.cursor import Cursor, CursorError, decode, encode
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.indexing.merge_policy import ALL
 from tests.support.corpus import commit, indexed
 from tests.support.crawls import InProcess
+from tests.support.merging import merge
 
 QUERIES = ("a", "a b", "a b c", "site:h1.test", "", '"a b" c', "a -b", "a c after:2025", "a b c " * 5, "nothing")
 ORDERS = ("score", "date")

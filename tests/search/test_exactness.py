@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from beamtrawl.pipeline.compaction.compact import merge
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing.korean import morphemes
 from beamtrawl.transforms.indexing.merge_policy import ALL, Policy
 from tests.support.corpus import commit
 from tests.support.crawls import InProcess
+from tests.support.merging import merge
 from tests.support.naive_search import Naive
 
 WORDS = [

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beamtrawl.pipeline.compaction.compact import merge
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.deadline import Deadline
 from beamtrawl.search.index.postings import Postings
@@ -19,6 +18,7 @@ from beamtrawl.transforms.indexing.write_segment import ROW_POSTINGS
 from benchmarks.asking import best as candidates
 from tests.support.corpus import commit
 from tests.support.crawls import InProcess
+from tests.support.merging import merge
 
 NO_LIMIT = Deadline()
 

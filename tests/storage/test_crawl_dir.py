@@ -239,9 +239,13 @@ def test_a_step_is_committed_once(tmp_path):
     assert [path.name for path in (tmp_path / "manifests").iterdir()] == ["000001-fetch.json"]
 
 
-def test_folders_of_files_are_durable_before_the_manifest_names_them(tmp_path):
+def test_files_and_folders_are_durable_before_the_manifest_names_them(tmp_path):
     class Noting(LocalDisk):
         done: ClassVar[list[str]] = []
+
+        def sync_file(self, path):
+            self.done.append(path.removeprefix(f"{tmp_path}/"))
+            super().sync_file(path)
 
         def sync_folder(self, path):
             self.done.append(path.removeprefix(f"{tmp_path}/"))
@@ -257,7 +261,9 @@ def test_folders_of_files_are_durable_before_the_manifest_names_them(tmp_path):
     step = dataclasses.replace(step, index_files=(TableFile("index_file", "index/s/docs", 1, 100, {}),))
     with filesystem.mounted(str(tmp_path), Noting()):
         CrawlDir(str(tmp_path)).commit(step)
-    assert Noting.done[:2] == ["frontier", "index/s"] and Noting.done[-2:] == ["manifest", "manifests"]
+    (path,) = (file.path for file in step.files)
+    assert {*Noting.done[:4]} == {path, "index/s/docs", "frontier", "index/s"}
+    assert Noting.done[-2:] == ["manifest", "manifests"]
 
 
 def test_only_the_owner_of_the_claim_commits(tmp_path):

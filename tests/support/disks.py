@@ -113,6 +113,12 @@ class SimulatedDisk(LocalDisk):
             if path in self._synced:
                 self._synced[path] = Path(path).stat().st_size
 
+    def sync_file(self, path: str) -> None:
+        self._step("sync")
+        with self._lock, contextlib.suppress(FileNotFoundError):
+            if path in self._synced:
+                self._synced[path] = Path(path).stat().st_size
+
     def sync_folder(self, path: str) -> None:
         self._step("sync_folder")
         with self._lock:

@@ -1,7 +1,6 @@
 """Merges files in a pipeline, but for damaged ones; apart from `damage`, which commands read without Beam."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any
 
 import apache_beam as beam
 
@@ -12,10 +11,6 @@ from .writers import ReportFiles
 
 Task = Callable[[], Iterable[TableFile]]
 """Writes files, and returns them."""
-
-
-def _alone(task: Task) -> list[Task]:
-    return [task]
 
 
 def _run(task: Task) -> Iterator[TableFile]:
@@ -30,14 +25,13 @@ def merge_whole(
     pipeline: beam.Pipeline,
     root: str,
     files: Collection[TableFile],
-    items: Collection[Any],
+    items: Collection[Callable[[], Iterable[Task]]],
     report: str,
-    split: Callable[[Any], Iterable[Task]] = _alone,
 ) -> None:
-    """Compare files with what was written, then run the tasks into which `split` divides the items, and report.
+    """Compare files with what was written, then run the tasks into which the items divide, and report.
 
-    Different workers run the tasks, which may be of several kinds, side by side; items are tasks by default. If a file
-    is damaged, nothing is split or run, and the damaged files are reported, as files of table `DAMAGED`.
+    Different workers run the tasks, which may be of several kinds, side by side. If a file is damaged, nothing is
+    divided or run, and the damaged files are reported, as files of table `DAMAGED`.
     """
     found = (
         pipeline
@@ -48,7 +42,7 @@ def merge_whole(
     written = (
         pipeline
         | "Items" >> beam.Create(list(items))
-        | "Split" >> beam.FlatMap(lambda item, found: [] if found else split(item), beam.pvalue.AsList(found))
+        | "Split" >> beam.FlatMap(lambda item, found: [] if found else item(), beam.pvalue.AsList(found))
         | "Spread" >> beam.Reshuffle()
         | "Run" >> beam.FlatMap(_run)
     )

@@ -6,7 +6,9 @@ manifests name, so files of failed attempts are invisible.
 
 import codecs
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from ..files import filesystem
 from ..files.store import Space, Store
@@ -44,6 +46,9 @@ __all__ = [
     "visible_files",
     "without_replaced",
 ]
+
+
+_AT_ONCE = 8  # files that are made durable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,10 +180,14 @@ class CrawlDir:
                 if new == data or self._store.replace(path, new, tag) is not None:
                     return
 
-    def sync_folders(self, files: Iterable[TableFile]) -> None:
-        """Makes the names of closed files durable."""
-        for folder in sorted({file.path.rpartition("/")[0] for file in files}):
-            filesystem.sync_folder(self.path(folder))
+    def sync(self, files: Iterable[TableFile]) -> None:
+        """Makes closed files and their names durable, many at once: a disk takes about as long for one as for all."""
+        paths = sorted(self.path(file.path) for file in files)
+        folders = sorted({filesystem.split(path)[0] for path in paths})
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            synced = threads.map(filesystem.sync_file, paths), threads.map(filesystem.sync_folder, folders)
+            for _ in itertools.chain(*synced):
+                """Raises the error of one, if there is any."""
 
     def names(self, folder: str, pattern: str = "*") -> list[str]:
         """The names of the files in a folder, sorted."""
@@ -269,7 +278,7 @@ class CrawlDir:
         CrawlDirError if another process has already committed it, or has ended the claim of this directory.
         """
         name = f"manifests/{manifest.name}{suffix}.json"
-        self.sync_folders((*manifest.files, *manifest.index_files))
+        self.sync((*manifest.files, *manifest.index_files))
         self.forget_names()  # a process that was paused may have lost its claim meanwhile
         committed = self.committed()
         digest = manifest.settings_digest or _last_digest(committed.values())

@@ -94,7 +94,7 @@ def _is_damage(cause: BaseException | None) -> bool:
 def write_piece(crawl: CrawlDir, attempt: str, files: Iterable[TableFile]) -> None:
     """Records closed files as a piece, in one atomic write, durably."""
     files = list(files)
-    crawl.sync_folders(files)
+    crawl.sync(files)
     crawl.write_text(f"attempts/{attempt}-piece-{uuid.uuid4().hex[:8]}.json", render_report(files))
 
 

@@ -100,6 +100,12 @@ def write_bytes(path: str, data: bytes, durable: bool = True) -> None:
         file.write(data)
 
 
+def sync_file(path: str) -> None:
+    """Makes the contents of a closed file durable."""
+    with naming(path):
+        store_of(path).sync_file(path)
+
+
 def sync_folder(folder: str) -> None:
     """Makes the names of the files in a folder durable: created, renamed and removed ones."""
     with naming(folder):

@@ -97,6 +97,10 @@ class LocalDisk(Store):
         """Returns once the contents of a file would survive a power cut."""
         os.fsync(file.fileno())
 
+    def sync_file(self, path: str) -> None:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), open(path, "rb", buffering=0) as file:
+            os.fsync(file.fileno())
+
     def sync_folder(self, path: str) -> None:
         """Returns once the names in a folder would survive a power cut, where the file system offers this."""
         try:

@@ -38,8 +38,8 @@ class Store(Protocol):
 
     - A file that was closed is seen by every process that opens or lists it afterwards.
     - `rename` and `write_whole` replace a file: a reader sees the old contents or the new ones, never a part.
-    - A file from `sink` with `durable` survives a power cut once it is closed, and its name once `sync_folder` has
-      returned for its folder. `write_whole` and `write_new` do both.
+    - A file from `sink` survives a power cut once it is closed, if it is `durable`, or once `sync_file` has returned;
+      and its name once `sync_folder` has returned for its folder. `write_whole` and `write_new` do both.
     - Errors are OSErrors; FileNotFoundError if a file that is read is missing.
 
     The rest differs; the attributes say how. `replace`, `write_new` and `guard` each say what holds where.
@@ -104,6 +104,10 @@ class Store(Protocol):
 
     def discard(self, file: BinaryIO) -> None:
         """A file from `create` is incomplete, and is not to appear when it is closed, if it does only then."""
+        return
+
+    def sync_file(self, path: str) -> None:
+        """Makes the contents of a closed file durable, if its close does not; it may have been removed meanwhile."""
         return
 
     def sync_folder(self, folder: str) -> None:

@@ -174,7 +174,8 @@ def _unpacked(value: bytes) -> pq.FileMetaData:
 def _write(root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table], **options: object) -> Written:
     schema = schema.with_metadata((schema.metadata or {}) | {VERSION_KEY: str(INDEX_VERSION)})
     options |= {"write_page_checksum": True}
-    with filesystem.create(filesystem.join(root, path)) as sink, pq.ParquetWriter(sink, schema, **options) as writer:
+    sink = filesystem.create(filesystem.join(root, path), durable=False)  # `CrawlDir.commit` syncs it
+    with sink, pq.ParquetWriter(sink, schema, **options) as writer:
         for rows in row_groups:
             writer.write_table(rows.replace_schema_metadata(schema.metadata), row_group_size=rows.num_rows)
     footer = writer.writer.metadata

@@ -132,7 +132,8 @@ class TableWriter:
 
     def _write(self, batch: pa.Table, *, is_plain: bool) -> None:
         if self._writer is None:
-            self._sink = filesystem.create(filesystem.join(self._root, self.path))
+            path = filesystem.join(self._root, self.path)
+            self._sink = filesystem.create(path, durable=False)  # what names it syncs it: `CrawlDir.sync`
             sorting = pq.SortingColumn.from_ordering(self.schema, self._order) if self._order else None
             self._writer = pq.ParquetWriter(
                 self._sink,
