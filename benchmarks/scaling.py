@@ -3,9 +3,9 @@
     python benchmarks/scaling.py --workers 1 2 4 8
     python benchmarks/scaling.py --skewed
 
-A worker fetches from few hosts at once (its share of `fetch.connections`), so that waiting bounds it and not the
-processor, of which one machine has too little for eight. The servers have a process of their own. Times are those of
-their log, from the first request for a page to the last.
+A worker fetches from few hosts at once (`fetch.connections`), so that waiting bounds it and not the processor, of which
+one machine has too little for eight. The servers have a process of their own. Times are those of their log, from the
+first request for a page to the last.
 """
 
 import argparse
@@ -67,9 +67,7 @@ def fetch(
     with WebProcess(sites) as web, tempfile.TemporaryDirectory() as directory:
         seeds = [web.url(host, f"/{page}") for host, pages in sizes.items() for page in range(pages)]
         engine = DirectEngine(workers, is_exact=True)  # exactly so many
-        crawl(
-            Path(directory), seeds, 1, engine=engine, politeness__delay=delay, fetch__connections=connections * workers
-        )
+        crawl(Path(directory), seeds, 1, engine=engine, politeness__delay=delay, fetch__connections=connections)
         del engine  # ends its processes
         after, log = os.times(), web.requests
     pages = sorted(request.started for request in log if request.path != ROBOTS)

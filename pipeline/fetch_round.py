@@ -33,9 +33,8 @@ def plan_fetch(
     attempt: Attempt,
     most_pages: int | None,
     requests_before: datetime | None,
-    workers: int,
 ) -> fetch.FetchStep:
-    """Return the fetch step of a round, for so many workers.
+    """Return the fetch step of a round.
 
     `most_pages` limits its visits. Until `requests_before`, workers of an earlier attempt may send requests.
     """
@@ -43,7 +42,7 @@ def plan_fetch(
     quota, held = Quota(SHARES, attempt.step.round), situation.held
     return fetch.FetchStep(
         root=crawl.root,
-        context=_visit_context(crawl, settings, attempt, quota, held.names, requests_before, workers),
+        context=_visit_context(crawl, settings, attempt, quota, held.names, requests_before),
         waiting=Waiting.of(manifests),
         robots=paths_of(manifests, "robots"),
         hosts=paths_of(manifests, "hosts"),
@@ -75,14 +74,13 @@ def _visit_context(
     quota: Quota,
     names: Mapping[str, datetime],
     requests_before: datetime | None,
-    workers: int,
 ) -> VisitContext:
     kinds = kinds_of(tuple(settings.documents.kinds))
     identity, downloaders = Identity.of(settings.robot, kinds.accept), partial(open_downloaders, settings)
     return VisitContext(
         politeness=settings.politeness,
         limits=settings.limits,
-        fetch=settings.fetch.share(workers),
+        fetch=settings.fetch,
         traps=settings.traps,
         identity=identity,
         round=attempt.step.round,
@@ -118,14 +116,13 @@ def fetch_round(
     requests_before = datetime.now(UTC) + CHECK_INTERVAL if attempt.is_another else None
     limits = (situation.pages_left, settings.limits.max_pages_per_round or None)
     most_pages = min((limit for limit in limits if limit is not None), default=None)
+    plan = plan_fetch(crawl, settings, manifests, situation, attempt, most_pages, requests_before)
     urls = min(situation.waiting, most_pages or situation.waiting)
     load = FetchLoad(urls, situation.waiting)
     work = work_of("fetch", urls=urls)._replace(
         factor=learned(manifests, "fetch"), pieces=min(urls, kept_busy(manifests, "fetch"))
     )
     fitted = Fitted.to_memory(engine, work, load, fetch_bound, f"round {step.round} fetch", observer.warn)
-    workers = fitted.parts.workers
-    plan = plan_fetch(crawl, settings, manifests, situation, attempt, most_pages, requests_before, workers)
     observer.step_started(step, attempt.progress, situation.waiting, most_pages or None)
     stop.watch(attempt.stop_file)
     fitted.run(partial(fetch.build, step=plan))

@@ -62,7 +62,7 @@ def plan_of(crawl: CrawlDir, politeness: Politeness, fetch: Fetch, workers: int)
     hosts = _hosts(crawl, manifests)
     pages = round(_visits(crawl, manifests).visits / hosts)
     rounds = sum(m.step == "fetch" for m in manifests)
-    connections = WAITING_SHARE * fetch.share(workers).connections  # as most answers take longer than a moment
+    connections = WAITING_SHARE * fetch.connections  # as most answers take longer than a moment
     return Plan(hosts, pages, politeness.delay, workers, connections, None, rounds)
 
 

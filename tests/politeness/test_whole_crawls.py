@@ -8,8 +8,6 @@ from collections import Counter
 
 import pytest
 
-from beamtrawl.runners.engines.direct import DirectEngine
-from beamtrawl.transforms.politeness.request_pool import WAITING_SHARE
 from tests.support.access_log import ROBOTS, Manners, violations
 from tests.support.crawls import crawl, frontier, states
 from tests.support.long_tail import SLOW_ANSWER, LongTail
@@ -138,16 +136,3 @@ def test_hosts_that_share_an_address_or_a_domain_are_asked_one_at_a_time(tmp_pat
     assert Counter(r.host for r in web.requests) == dict.fromkeys(names, 5)
     manners = Manners(lambda host: 0.1, group_of=group.__getitem__, shared_delay=0.03)
     assert violations(web.requests, manners) == []
-
-
-@pytest.mark.slow("worker processes")
-def test_all_workers_together_fetch_from_few_hosts(tmp_path):
-    pages = {path: slow(0.4, html(path)) for path in ("/", "/a")}
-    with WebProcess({f"host{number}.test": pages for number in range(24)}) as web:
-        seeds = [web.url(f"host{number}.test", path) for number in range(24) for path in pages]
-        engine = DirectEngine(2, is_exact=True)
-        crawl(tmp_path, seeds, rounds=1, engine=engine, **ROBOT, politeness__delay=0.0, fetch__connections=2)
-        log = web.requests
-    assert {row["state"] for row in states(tmp_path).values()} == {"fetched"}
-    busy = max(sum(r.started <= other.started < r.ended for r in log) for other in log)
-    assert busy <= 2 * WAITING_SHARE  # slow answers are awaited by so many more

@@ -97,7 +97,7 @@ class Fetch:
         check=each(address_range),
     )
     connections: int = setting(
-        64, "Maximum number of hosts that all workers together fetch from at the same time.", positive=True
+        64, "Maximum number of hosts that one worker fetches from at the same time.", positive=True
     )
     resolve: list[str] = setting(
         [], 'Fixed addresses of host names, as "NAME:PORT:ADDRESS" (like curl --resolve).', check=each(pinned_address)
@@ -132,7 +132,3 @@ class Fetch:
         secret=True,
         check=each(basic_credentials),
     )
-
-    def share(self, workers: int) -> "Fetch":
-        """Return the settings of one of so many workers."""
-        return dataclasses.replace(self, connections=max(1, self.connections // workers))
