@@ -13,6 +13,9 @@ SHARD_BYTES = 4 << 20
 PARTITION_LINKS = 250_000
 """Links of a partition that is ranked."""
 
+INVERTED_LINKS = 10_000
+"""Documents of a segment whose links are inverted at a time."""
+
 USED = 200 * MB
 """What the program has before a step, if it is not measured."""
 
@@ -156,10 +159,11 @@ def rank_partitions(links: int) -> int:
 def rank_bound(load: RankLoad, parts: Parts) -> int:
     """Return the bound of ranking; what its pipelines shuffle is in a file.
 
-    A worker has a partition, or the anchors of the documents of a segment.
+    A worker has a partition, or the anchors of the documents of a segment, of which it inverts some at a time.
     """
     partitions = rank_partitions(load.links)
-    of_worker = max(800 * load.links // partitions, 400 * load.links * load.segment // max(1, load.documents))
+    of_documents = 150 * load.segment + 400 * min(load.segment, INVERTED_LINKS)
+    of_worker = max(800 * load.links // partitions, of_documents * load.links // max(1, load.documents))
     return load.used + 140 * MB + _processes(parts) + parts.workers * of_worker + 2_000 * partitions**2
 
 
