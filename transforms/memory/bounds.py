@@ -97,6 +97,8 @@ class FetchLoad(NamedTuple):
 
     urls: int  # that it may visit
     waiting: int  # rows of the frontier
+    hosts: int  # of these URLs, at most
+    of_host: int  # URLs of one host, at most
     used: int = USED
 
 
@@ -131,9 +133,10 @@ class CompactLoad(NamedTuple):
 def fetch_bound(load: FetchLoad, parts: Parts) -> int:
     """Return the bound of a fetch step.
 
-    A worker has bodies that are read, loaded and wait to be written; their sizes are not known before.
+    A worker has bodies that are read, loaded and wait to be written; their sizes are not known before. URLs are packed
+    but for the next ones of each host, and all those of a host while its queue is made.
     """
-    rows = 400 * load.waiting + 3_000 * load.urls
+    rows = 400 * (load.waiting + load.urls) + 7_000 * load.hosts + 2_500 * min(load.urls, load.of_host)
     of_worker = 180 * MB if parts.workers == 1 else min(210 * MB, 170 * MB + 20_000 * load.urls)
     return load.used + 10 * MB + rows + parts.workers * of_worker
 
