@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
+import pyarrow.compute as pc
+
 from ..transforms.aliases.secret import crawl_secret
 from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, paths_of
 from ..transforms.directory.pieces import attempts_prefix, find_promises
-from ..transforms.directory.waiting import Waiting
+from ..transforms.directory.waiting import Waiting, read_waiting
 from ..transforms.frontier.priority import SHARES, Quota
 from ..transforms.frontier.read_due import Bounds, spare
 from ..transforms.http.request_headers import Identity
@@ -23,6 +25,8 @@ from .attempt import Attempt, Engine, Fitted
 from .control import Observer, StopSignal
 from .outlook import Situation
 from .work import kept_busy, learned, work_of
+
+_FEW_URLS = 10_000
 
 
 def plan_fetch(
@@ -99,6 +103,13 @@ def _visit_context(
     )
 
 
+def _count_hosts(plan: fetch.FetchStep, urls: int) -> int:
+    """Return how many hosts have waiting URLs, at most; of few URLs, each may have its own."""
+    if urls < _FEW_URLS:
+        return urls
+    return sum(pc.count_distinct(rows["host"]).as_py() for rows in read_waiting(plan.root, plan.waiting, ["host"]))
+
+
 def fetch_round(
     crawl: CrawlDir,
     settings: Settings,
@@ -118,7 +129,7 @@ def fetch_round(
     most_pages = min((limit for limit in limits if limit is not None), default=None)
     plan = plan_fetch(crawl, settings, manifests, situation, attempt, most_pages, requests_before)
     urls = min(situation.waiting, most_pages or situation.waiting)
-    load = FetchLoad(urls, situation.waiting)
+    load = FetchLoad(urls, situation.waiting, min(urls, _count_hosts(plan, urls)), plan.bounds.per_host)
     work = work_of("fetch", urls=urls)._replace(
         factor=learned(manifests, "fetch"), pieces=min(urls, kept_busy(manifests, "fetch"))
     )

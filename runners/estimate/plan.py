@@ -149,19 +149,19 @@ def estimate(plan: Plan, rates: Rates, prices: Prices = FREE) -> Estimate:
         time=time,
         pages_per_second=pages / time if time else 0.0,
         money=money,
-        memory=_memory(pages, rounds, bytes_in, plan.workers),
+        memory=_memory(plan, pages, rounds, bytes_in),
     )
 
 
-def _memory(pages: int, rounds: int, bytes_in: float, workers: int) -> dict[str, int]:
+def _memory(plan: Plan, pages: int, rounds: int, bytes_in: float) -> dict[str, int]:
     """Return the bounds of the largest round, which has at most twice the pages of the mean one."""
-    some, parts = min(pages, -(-2 * pages // rounds)), Parts(workers)
+    some, parts = min(pages, -(-2 * pages // rounds)), Parts(plan.workers)
     body_bytes = round(some / max(1, pages) * bytes_in)
     ranked = RankLoad(_LINKS * pages, pages, min(pages, MAX_DOCUMENTS))
     return {
-        "fetch": fetch_bound(FetchLoad(some, some), parts),
+        "fetch": fetch_bound(FetchLoad(some, some, min(some, plan.hosts), plan.largest or plan.pages), parts),
         "update": update_bound(UpdateLoad(some, body_bytes, min(body_bytes, GROUP_BYTES), some), parts),
-        "compact": compact_bound(CompactLoad(workers, HELD, 500 * min(pages, MAX_DOCUMENTS)), parts),
+        "compact": compact_bound(CompactLoad(plan.workers, HELD, 500 * min(pages, MAX_DOCUMENTS)), parts),
         "rank": rank_bound(ranked, parts),
     }
 

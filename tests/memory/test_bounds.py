@@ -67,9 +67,11 @@ def test_a_segment_is_that_of_the_index_unless_memory_is_short():
 
 # what grows; the bound must grow with it
 GROWTH = {
-    "URLs": (fetch_bound, FetchLoad(10, 10), {"urls": 9_000}),
-    "the frontier of a fetch": (fetch_bound, FetchLoad(10, 10), {"waiting": 9_000}),
-    "what is there": (fetch_bound, FetchLoad(10, 10), {"used": 900 * MB}),
+    "URLs": (fetch_bound, FetchLoad(10, 10, 10, 10), {"urls": 9_000}),
+    "hosts": (fetch_bound, FetchLoad(9_000, 9_000, 10, 10), {"hosts": 9_000}),
+    "URLs of a host": (fetch_bound, FetchLoad(9_000, 9_000, 10, 10), {"of_host": 9_000}),
+    "the frontier of a fetch": (fetch_bound, FetchLoad(10, 10, 10, 10), {"waiting": 9_000}),
+    "what is there": (fetch_bound, FetchLoad(10, 10, 10, 10), {"used": 900 * MB}),
     "visits": (update_bound, UpdateLoad(10, 90_000, 90_000), {"visits": 9_000}),
     "bodies": (update_bound, UpdateLoad(10, 90_000, 90_000), {"body_bytes": 9 * MB}),
     "row groups": (update_bound, UpdateLoad(10, 90 * MB, 9 * MB), {"group_bytes": 18 * MB}),

@@ -5,6 +5,8 @@ import random
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from beamtrawl.pipeline.compaction.rebuild_index import rebuild_index
@@ -18,6 +20,7 @@ from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from beamtrawl.transforms.indexing.write_segment import write_segment
 from beamtrawl.transforms.memory.bounds import PARTITION_LINKS
+from beamtrawl.transforms.ranking import rank_tables
 from beamtrawl.transforms.ranking.partition_links import BLOCK
 from beamtrawl.transforms.ranking.read_links import parts_of, read_part
 from beamtrawl.transforms.settings import Ranking, Settings, render
@@ -373,3 +376,26 @@ def test_pages_that_only_menus_lead_to_are_ranked_by_them(tmp_path):
     rival = [(f"{OTHER}{n}", pages[0], f"Page {pages[0]}") for n in range(9)]
     found = ranks_of(tmp_path / "rival", menu + rival)
     assert found[pages[0]] > found[pages[1]] == pytest.approx(found[pages[2]])
+
+
+def test_the_links_of_a_segment_are_inverted_in_parts(tmp_path, monkeypatch):
+    """The link data says the same, whatever the size of the parts."""
+    rows = [{"url": f"http://a.test/{n}", "text": "lamp", "language": ["en", "de"][n % 2]} for n in range(7)]
+    write_segment(str(tmp_path), "index/segment", documents(*rows))
+    names = [{"anchor": "Rotating lamps", "hosts": 2, "fragment": "lamps"}]
+    links = [
+        {"link_rank": n / 2, "anchors": [{"anchor": f"lights {n % 3}", "hosts": 1 + n % 2}], "names": names[n % 2 :]}
+        for n in range(7)
+    ]
+    for folder, documents_, terms in (("whole", 10_000, 4_096), ("parts", 3, 2), ("single", 1, 1)):
+        monkeypatch.setattr(rank_tables, "INVERTED_LINKS", documents_)
+        monkeypatch.setattr(rank_tables, "_TERMS", terms)
+        rank_tables.add_links(
+            str(tmp_path), "index/segment", folder, pa.Table.from_pylist(links, rank_tables.LINK_DATA)
+        )
+    whole, *others = (
+        [pq.read_table(tmp_path / folder / f"{name}.parquet").to_pylist() for name in ("docs", "postings", "forms")]
+        for folder in ("whole", "parts", "single")
+    )
+    assert len(whole[1]) > 5
+    assert others == [whole, whole]

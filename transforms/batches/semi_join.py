@@ -7,60 +7,44 @@ Elements are batches, (partition of the key space, rows as Arrow IPC), which are
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import apache_beam as beam
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..tables.batches import Batch, read_ipc, split
-from ..tables.bloom import Bloom, Words, distinct, words
+from ..tables.bloom import Bloom, Words, words
 from ..tables.key_scan import Wanted, matching_rows
 
-_FEW = 1 << 16  # keys that are added before what is there is sorted again, at least
-
-
-class _Keys:
-    """The first words of distinct keys, and values by which files are sorted: 8 bytes a key, twice for a while."""
-
-    def __init__(self) -> None:
-        self._sorted, self._added, self._rows = distinct([]), list[Words](), 0
-        self.values = set[Any]()
-
-    def add(self, first_words: Words) -> None:
-        self._added.append(first_words)
-        self._rows += len(first_words)
-        if self._rows >= max(_FEW, len(self._sorted)):
-            self.sort()
-
-    def sort(self) -> Words:
-        self._sorted, self._added, self._rows = distinct([self._sorted, *self._added]), [], 0
-        return self._sorted
+_Keys = tuple[list[Words], set[Any]]
 
 
 class _CollectKeysFn(beam.CombineFn):
+    """An accumulator has 8 bytes of each key, and values by which files are sorted."""
+
     def __init__(self, key: str, by: str | None) -> None:
         self._key, self._by = key, by
 
     def create_accumulator(self) -> _Keys:
-        return _Keys()
+        return [], set()
 
     def add_input(self, keys: _Keys, batch: Batch) -> _Keys:
         rows = read_ipc(batch[1], sorted({self._key, self._by or self._key}))
-        keys.add(words(rows[self._key])[:, 0])
+        keys[0].append(np.unique(words(rows[self._key])[:, 0]))
         if self._by:
-            keys.values.update(pc.unique(rows[self._by]).to_pylist())
+            keys[1].update(pc.unique(rows[self._by]).to_pylist())
         return keys
 
     def merge_accumulators(self, found: Iterable[_Keys]) -> _Keys:
-        merged = self.create_accumulator()
-        for each in found:
-            merged.add(each.sort())
-            merged.values |= each.values
-        return merged
+        several = list(found)
+        return [part for parts, _ in several for part in parts], set().union(*(values for _, values in several))
 
     def extract_output(self, keys: _Keys) -> Wanted:
-        return Wanted(self._by or self._key, sorted(keys.values), self._key, Bloom.of(keys.sort()))
+        bloom = Bloom.of(np.unique(np.concatenate([*keys[0], np.empty(0, np.uint64)])))
+        return Wanted(self._by or self._key, sorted(keys[1]), self._key, bloom)
 
 
 class CollectKeys(beam.PTransform):
@@ -99,16 +83,11 @@ class CollectSet(beam.PTransform):
         return values | "CollectSet" >> beam.CombineGlobally(_CollectSetFn())
 
 
-class _CollectHostsFn(_CollectSetFn):
-    def extract_output(self, hosts: set[str]) -> Wanted:
-        return Wanted("host", sorted(hosts))
-
-
 class CollectHosts(beam.PTransform):
     """All hosts as one value, `Wanted`."""
 
     def expand(self, hosts: beam.PCollection[str]) -> beam.PCollection[Wanted]:
-        return hosts | "CollectHosts" >> beam.CombineGlobally(_CollectHostsFn())
+        return hosts | CollectSet() | "AsWanted" >> beam.Map(partial(Wanted, "host"))
 
 
 def _read_matching(path: str, wanted: Wanted, root: str, schema: pa.Schema, key: str, count: int) -> Iterator[Batch]:

@@ -57,10 +57,17 @@ def write_links(
     `anchors` has the anchor texts of each document, one for each host that uses it, and `names` those of its sections,
     by their terms (`analysis.name`); `link_ranks` are relative to the mean of all pages.
     """
-    further = {"anchors": _terms_of(names, languages)} if names else None
-    index = invert({"anchors": ["\n".join(texts) for texts in anchors]}, None, further)
+    index = invert_links(languages, anchors, names)
     docs = with_lengths(pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index)
     return write_link_index(root, folder, languages, [index], docs, row_postings)
+
+
+def invert_links(
+    languages: Sequence[str | None], anchors: Sequence[Sequence[str]], names: Sequence[Mapping[str, Name]]
+) -> Inverted:
+    """The inverted link data of documents, as `write_links` takes it."""
+    further = {"anchors": _terms_of(names, languages)} if names else None
+    return invert({"anchors": ["\n".join(texts) for texts in anchors]}, None, further)
 
 
 def _terms_of(names: Sequence[Mapping[str, Name]], languages: Sequence[str | None]) -> list[list[tuple[int, str]]]:

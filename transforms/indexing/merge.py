@@ -125,6 +125,12 @@ _NONE, _BEGIN = np.empty(0, np.int32), np.zeros(1, np.int64)
 _NOTHING = Inverted([], _BEGIN, _NONE, {"anchors": _NONE}, _BEGIN, _NONE, {})
 
 
+def blocks_of(index: Inverted, terms: int) -> Iterator[Inverted]:
+    """An index in blocks of so many terms, at least one block, without lengths."""
+    for first in range(0, max(1, len(index.terms)), terms):
+        yield terms_of(index, first, min(first + terms, len(index.terms)))
+
+
 def terms_of(index: Inverted, first: int, end: int) -> Inverted:
     """The part of an index with the terms numbered from `first` up to `end`, without lengths."""
     postings = slice(index.starts[first], index.starts[end])

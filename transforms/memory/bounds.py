@@ -13,6 +13,9 @@ SHARD_BYTES = 4 << 20
 PARTITION_LINKS = 250_000
 """Links of a partition that is ranked."""
 
+INVERTED_LINKS = 10_000
+"""Documents of a segment whose links are inverted at a time."""
+
 USED = 200 * MB
 """What the program has before a step, if it is not measured."""
 
@@ -94,6 +97,8 @@ class FetchLoad(NamedTuple):
 
     urls: int  # that it may visit
     waiting: int  # rows of the frontier
+    hosts: int  # of these URLs, at most
+    of_host: int  # URLs of one host, at most
     used: int = USED
 
 
@@ -128,9 +133,10 @@ class CompactLoad(NamedTuple):
 def fetch_bound(load: FetchLoad, parts: Parts) -> int:
     """Return the bound of a fetch step.
 
-    A worker has bodies that are read, loaded and wait to be written; their sizes are not known before.
+    A worker has bodies that are read, loaded and wait to be written; their sizes are not known before. URLs are packed
+    but for the next ones of each host, and all those of a host while its queue is made.
     """
-    rows = 400 * load.waiting + 3_000 * load.urls
+    rows = 400 * (load.waiting + load.urls) + 7_000 * load.hosts + 2_500 * min(load.urls, load.of_host)
     of_worker = 180 * MB if parts.workers == 1 else min(210 * MB, 170 * MB + 20_000 * load.urls)
     return load.used + 10 * MB + rows + parts.workers * of_worker
 
@@ -156,10 +162,11 @@ def rank_partitions(links: int) -> int:
 def rank_bound(load: RankLoad, parts: Parts) -> int:
     """Return the bound of ranking; what its pipelines shuffle is in a file.
 
-    A worker has a partition, or the anchors of the documents of a segment.
+    A worker has a partition, or the anchors of the documents of a segment, of which it inverts some at a time.
     """
     partitions = rank_partitions(load.links)
-    of_worker = max(800 * load.links // partitions, 400 * load.links * load.segment // max(1, load.documents))
+    of_documents = 150 * load.segment + 400 * min(load.segment, INVERTED_LINKS)
+    of_worker = max(800 * load.links // partitions, of_documents * load.links // max(1, load.documents))
     return load.used + 140 * MB + _processes(parts) + parts.workers * of_worker + 2_000 * partitions**2
 
 

@@ -93,7 +93,8 @@ class UrlQueue:
         self._waiting = {due.url_key: due for due in rows[:at_hand]}
         self._ordinary = list(rows[:at_hand][::-1])
         starts = range(at_hand, len(rows), _AT_HAND)
-        self._packed = [_pack(rows[start : start + _AT_HAND]) for start in reversed(starts)]
+        parts = (list(map(tuple, rows[start : start + _AT_HAND])) for start in reversed(starts))
+        self._packed = [zlib.compress(pickle.dumps(part, pickle.HIGHEST_PROTOCOL), 1) for part in parts]
         self._packed_rows = max(0, len(rows) - at_hand)
         if is_grouped:
             self._group()
@@ -252,7 +253,3 @@ class UrlQueue:
 
 def _new_template() -> _Template:
     return _Template(tuple(deque() for _ in range(TRUSTS)))
-
-
-def _pack(rows: Iterable[Due]) -> bytes:
-    return zlib.compress(pickle.dumps(list(map(tuple, rows)), pickle.HIGHEST_PROTOCOL), 1)

@@ -6,8 +6,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..indexing.link_folders import Name, as_names, write_links
+from ..indexing.invert import Inverted
+from ..indexing.link_folders import Name, as_names, invert_links, write_link_index
+from ..indexing.merge import blocks_of, merge_blocks
 from ..indexing.write_segment import DOCS
+from ..memory.bounds import INVERTED_LINKS
 from ..tables.schemas import HOST_RANKS, RANKS
 from ..tables.table_files import TableFile, TableWriter, open_parquet
 from .anchors import ANCHORS, NAMES, anchors_of, names_of
@@ -18,6 +21,7 @@ LINK_DATA = pa.schema([("link_rank", pa.float64()), ("anchors", ANCHORS), ("name
 """The link data of a document."""
 
 _ROW_GROUP = 10_000
+_TERMS = 16_384  # of each part that are merged at a time
 
 
 class PageRanks(NamedTuple):
@@ -80,9 +84,20 @@ def add_links(root: str, segment: str, folder: str, links: pa.Table) -> list[Tab
     """
     with open_parquet(root, f"{segment}/{DOCS}") as file:
         languages = file.read(["language"])["language"].to_pylist()
+    parts = [
+        _inverted(languages[start : start + INVERTED_LINKS], links.slice(start, INVERTED_LINKS))
+        for start in range(0, len(languages), INVERTED_LINKS)
+    ]
+    lengths = np.concatenate([part.lengths["anchors"] for part in parts])
+    docs = pa.table({"link_rank": links["link_rank"].cast(pa.float32()), "length_anchors": pa.array(lengths)})
+    numbers = np.split(np.arange(len(languages)), range(INVERTED_LINKS, len(languages), INVERTED_LINKS))
+    blocks = merge_blocks([blocks_of(part, _TERMS) for part in parts], numbers)
+    return write_link_index(root, folder, languages, blocks, docs)
+
+
+def _inverted(languages: list[str | None], links: pa.Table) -> Inverted:
     anchors = [[a["anchor"] for a in given for _ in range(a["hosts"])] for given in links["anchors"].to_pylist()]
-    names = _by_term(links["names"].combine_chunks())
-    return write_links(root, folder, languages, anchors, links["link_rank"].to_numpy(), names=names)
+    return invert_links(languages, anchors, _by_term(links["names"].combine_chunks()))
 
 
 def _by_term(column: pa.ListArray) -> list[dict[str, Name]]:

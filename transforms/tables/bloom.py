@@ -4,7 +4,6 @@ URL keys and content digests are 16 bytes of BLAKE2b, uniformly distributed, so 
 """
 
 import hashlib
-from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -47,15 +46,6 @@ def shards(hosts: pa.ChunkedArray, count: int) -> NDArray[np.int64]:
     return numbers[encoded.indices.to_numpy()]
 
 
-def distinct(parts: Iterable[Words]) -> Words:
-    """The distinct ones of first words of keys, sorted."""
-    found: Words = np.unique(np.concatenate([_NONE, *parts]))
-    return found
-
-
-_NONE = np.empty(0, np.uint64)
-
-
 class Bloom:
     """A set of keys, by their first words, with false positives and without false negatives."""
 
@@ -64,10 +54,6 @@ class Bloom:
         self._expected = expected
         self._mask = np.uint64((1 << (size - 1).bit_length()) - 1)
         self._bits = np.zeros((int(self._mask) + 1) // 8, np.uint8) if bits is None else np.frombuffer(bits, np.uint8)
-
-    @property
-    def is_empty(self) -> bool:
-        return not self._bits.any()
 
     @classmethod
     def of(cls, first_words: Words) -> "Bloom":
