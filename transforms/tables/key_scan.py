@@ -1,5 +1,6 @@
 """Scans the Parquet files of a snapshot table for the rows that a round needs."""
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from .bloom import Bloom
+from .bloom import Bloom, shard
 from .table_files import column_number, conform, open_parquet, present
 
 _ROWS_AT_A_TIME = 1 << 16
@@ -59,7 +60,7 @@ def matching_rows(
     rest only where it matches. Without a Bloom filter, that is most of them, so small ones are read once, as a whole. A
     file without that column yields all rows.
     """
-    if not wanted.values:
+    if not wanted.values or (wanted.by == "host" and not _may_have_hosts(path, wanted.values)):
         return
     schema = schema if columns is None else pa.schema([schema.field(name) for name in columns])
     with open_parquet(root, path) as file:
@@ -75,6 +76,17 @@ def matching_rows(
                 mask = wanted.mask(rows)
                 if mask.any():
                     yield conform(rows if mask.all() else rows.filter(pa.array(mask)), schema)
+
+
+def shard_stem(number: int, shards: int) -> str:
+    """The beginning of the name of a file with the pages of a shard of hosts (`bloom.shard`)."""
+    return f"part-{number:04d}-of-{shards:04d}"
+
+
+def _may_have_hosts(path: str, hosts: Sequence[str]) -> bool:
+    """Whether a file may have pages of any of some hosts, by its `shard_stem`."""
+    found = re.search(r"/part-(\d+)-of-(\d+)-[^/]*$", path)
+    return found is None or any(shard(host, int(found[2])) == int(found[1]) for host in hosts)
 
 
 def groups_with(file: pq.ParquetFile, column: str, values: Sequence[Any]) -> Iterator[int]:
