@@ -17,10 +17,7 @@ SMALL_BYTES = 1 << 20
 """Runs of fewer bytes are the first tier; each further tier holds up to ten times as many."""
 
 MOST_FILES = 32
-"""The files of a run, of less than SMALL_BYTES on average, from which on it is merged without others.
-
-A large round writes a file for each of its partitions, and each reader of a table reads the footer of each file.
-"""
+"""The small files of a run from which on it is merged without others: a reader of a table reads all footers."""
 
 Run = tuple[TableFile, ...]
 """The files of a table that one step wrote."""
@@ -33,16 +30,15 @@ def runs_of(manifests: Iterable[Manifest], table: str) -> list[Run]:
 
 
 def full_tier(runs: Sequence[Run], most_bytes: float = math.inf) -> list[Run]:
-    """The runs to merge now: the oldest of the lowest tier that is full, or those of it that have many small files.
-
-    Larger ones than `most_bytes` stay.
-    """
+    """The runs to merge now: the oldest of the lowest tier that is full, or its scattered ones, up to `most_bytes`."""
     tiers: dict[int, list[Run]] = {}
     for run in runs:
         if (size := sum(file.bytes for file in run)) <= most_bytes:
             tiers.setdefault(_tier(size), []).append(run)
-    chosen = {n: tier[:FAN_IN] if len(tier) >= FAN_IN else list(filter(_is_scattered, tier)) for n, tier in tiers.items()}
-    return next((chosen[number] for number in sorted(chosen) if chosen[number]), [])
+    for _, tier in sorted(tiers.items()):
+        if chosen := tier[:FAN_IN] if len(tier) >= FAN_IN else [run for run in tier if _is_scattered(run)]:
+            return chosen
+    return []
 
 
 def _is_scattered(run: Run) -> bool:

@@ -156,7 +156,6 @@ class FinishFn(StageFn):
         progress: StageProgress | None = None,
         shards: int = 1,
     ) -> None:
-        """`shards` of hosts; the names of files tell of which one their pages are."""
         super().__init__(progress)
         self._shards = shards
         self._root, self._round, self._partitions, self._scorers = root, round_, partitions, scorers

@@ -10,7 +10,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 _HASHES = 6
-_FEWEST_BITS = 4_096  # of a few keys, which are looked for in all of a table
 _BITS_PER_KEY = 20  # with six hashes, a false positive rate of 0.03 %: rarely one in a row group
 
 
@@ -49,7 +48,7 @@ class Bloom:
     """
 
     def __init__(self, expected: int, bits: bytes | None = None) -> None:
-        size = max(_FEWEST_BITS, expected * _BITS_PER_KEY)
+        size = max(64, expected * _BITS_PER_KEY)
         self._expected = expected
         self._mask = np.uint64((1 << (size - 1).bit_length()) - 1)
         self._bits = (
