@@ -183,6 +183,7 @@ def _finish_pages(step: UpdateStep, parsed: Parsed, judged: Judged, near: Decide
         step.index_scope,
         step.parts.segment_text,
         step.stage("FinishPages"),
+        step.shards,
     )
     found = {
         "pages": parsed.pages,

@@ -85,16 +85,6 @@ class Sources(NamedTuple):
     def row(self, query: str, *values: Any) -> Row | None:
         return next(iter(self.rows(query, *values)), None)
 
-    def rows_of(self, query: str, wanted: Mapping[str, pa.Array]) -> list[Row]:
-        """The rows of a query that joins the table `wanted`; none if that is empty."""
-        rows = pa.table(dict(wanted))
-        if not rows.num_rows:
-            return []
-        self.tables.register("given", rows)
-        self.tables.execute("CREATE OR REPLACE TEMP TABLE wanted AS FROM given")
-        self.tables.unregister("given")
-        return self.rows(query)
-
 
 def open_sources(crawl: CrawlDir, settings: Settings) -> Sources:
     """Open the tables; CrawlDirError if there is no crawl."""
@@ -110,15 +100,9 @@ def open_sources(crawl: CrawlDir, settings: Settings) -> Sources:
 
 
 def of_urls(given: Iterable[str]) -> Wanted:
-    """The rows of URLs, by their keys and hosts."""
-    by_key = {urls.url_key(url): urls.host(url) for url in given}
-    rows = {"url_key": pa.array(by_key, KEY), "host": pa.array(by_key.values(), pa.string())}
-    return Wanted.of(pa.table(rows), "url_key", "host")
-
-
-def keys(values: Iterable[bytes]) -> pa.Array:
-    """Keys of URLs as a column."""
-    return pa.array(list(values), pa.binary(16)).cast(pa.binary())
+    """The rows of URLs."""
+    hosts = {urls.url_key(url): urls.host(url) for url in given}
+    return Wanted("host", sorted({*hosts.values()}), "url_key", pa.array(hosts, KEY))
 
 
 def _plain(value: Any) -> Any:

@@ -17,12 +17,12 @@ from ...transforms.outcomes import REQUESTED
 from ...transforms.rights.tdm_rules import read_tdm_rules
 from ...transforms.robots.stored_signals import read_signals
 from ...transforms.tables.key_scan import Wanted
-from ...transforms.tables.schemas import TABLES, Row
+from ...transforms.tables.schemas import KEY, TABLES, Row
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.template_rows import State
 from ...transforms.urls.filters import NEVER_TEXT, UrlFilter, extension
 from ...transforms.urls.index_scope import IndexScope
-from .sources import Sources, keys, of_urls
+from .sources import Sources, of_urls
 
 MOST = 20
 """Maximum number of referrers, visits and other rows of one kind; the counts are complete."""
@@ -37,16 +37,13 @@ class UrlTables:
     """
 
     def __init__(self, sources: Sources, asked: Sequence[str]) -> None:
-        of_url = {"url_key": keys(map(urls.url_key, asked)), "host": pa.array(list(map(urls.host, asked)), pa.string())}
-        by_host = {"host": pa.array(sorted({urls.host(url) for url in asked}), pa.string())}
-        origins = {"origin": pa.array(sorted({urls.origin(url) for url in asked}), pa.string())}
-        read, learns = sources.rows_of, sources.settings.aliases.learn
-        of_keys = Wanted("url_key", sorted({urls.url_key(url) for url in asked}))
+        rows, learns = sources.rows, sources.settings.aliases.learn
+        wanted, hosts = of_urls(asked), Wanted("host", sorted({urls.host(url) for url in asked}))
         for table in ("urls", "seeds", "visits", "documents", "frontier", "ranks"):
-            sources.load(table, of_urls(asked))
+            sources.load(table, wanted)
         for table in ("hosts", "host_changes", "traps", "robots"):
-            sources.load(table, Wanted("host", by_host["host"].to_pylist()))
-        sources.load("tombstones", of_keys)
+            sources.load(table, hosts)
+        sources.load("tombstones", of_keys := Wanted("url_key", sorted({urls.url_key(url) for url in asked})))
         self.robot = sources.robot  # product token
         self.filter = _url_filter(sources, asked)
         # whether earlier links were judged with other settings, so that it holds for waiting URLs too
@@ -54,12 +51,12 @@ class UrlTables:
         self.limit = _limit_reached(sources)  # limits.max_pages if as many were requested, else 0
         self.blocks = read_blocks(sources.crawl)
         self.aliases = known_rules(sources.crawl, sources.manifests) if learns else KnownRules.of([])
-        self.states = _by_key(read(_newest("urls", "*", "host, url_key"), of_url), "url_key", keep=True)
-        self.seeds = frozenset(row["url_key"] for row in read(_SEEDS, of_url))
-        self.visits = _grouped(read(_VISITS, of_url), "url_key")  # oldest first
+        self.states = _by_key(rows("SELECT * FROM urls"), keep=True)
+        self.seeds = frozenset(row["url_key"] for row in rows("SELECT url_key FROM seeds"))
+        self.visits = _grouped(rows(_VISITS), "url_key")  # oldest first
         unknown = {_hex(url): url for url in asked if _hex(url) not in self.states}
         accepted = {key for key, url in unknown.items() if not self.filter.reject_url(url)}
-        self.documents = _by_key(read(_DOCUMENTS, of_url))  # the newest
+        self.documents = _by_key(rows(_DOCUMENTS))  # the newest
         # sources: how many pages link to it; links: MOST of them, as `_with_reasons` returns them
         self.links = _by_key(sources.rows_over(_LINKS, "links", of_keys._replace(by="target_key")))
         self.links |= _with_reasons(sources, self.links, accepted)
@@ -70,17 +67,17 @@ class UrlTables:
         )
         # the URL of each key of which a URL is a copy
         self.originals = _originals(sources, self.states.values(), self.documents.values())
-        self.frontier = _frontier(sources, of_url["url_key"])
-        self.indexed = _indexed(sources, of_url["url_key"])  # segment, round
-        self.ranks = _by_key(read(_newest("ranks", _RANK, "url_key"), of_url))
-        self.tombstones = _by_key(read(_TOMBSTONES, of_url))  # the newest
-        hosts, changes = _newest("hosts", "* EXCLUDE (latency)", "host"), _newest("host_changes", "*", "host")
-        self.hosts = _by_key(read(hosts, by_host), "host", keep=True)  # by host, as the next two
-        self.host_changes = _by_key(read(changes, by_host), "host", keep=True)
-        traps = read(_newest("traps", _TRAP, "host", "host, template, kind"), by_host)
-        self.traps = _grouped([row for row in traps if row["state"] != State.OPEN], "host")
-        self.robots = _by_key(read(_ROBOTS, origins), "origin", keep=True)  # the newest, by origin
-        self.robots_then = _robots_then(sources, self.visits.values())  # those that decided, by origin and time
+        self.frontier = _by_key(rows("SELECT * EXCLUDE (digest) FROM frontier"))
+        self.indexed = _indexed(sources, pa.array(of_keys.values, KEY))  # segment, round
+        self.ranks = _by_key(rows("SELECT url_key, link_rank, links, link_hosts, round FROM ranks"))
+        self.tombstones = _by_key(rows(_TOMBSTONES))  # the newest
+        # by host, as the next two
+        self.hosts = _by_key(rows("SELECT * EXCLUDE (latency) FROM hosts"), "host", keep=True)
+        self.host_changes = _by_key(rows("SELECT * FROM host_changes"), "host", keep=True)
+        self.traps = _grouped([row for row in rows(_TRAPS) if row["state"] != State.OPEN], "host")
+        self.robots = _by_key(rows("SELECT * FROM robots"), "origin", keep=True)  # the newest, by origin
+        # by origin and time
+        self.robots_then = {(row["origin"], row["fetched_at"]): row for row in rows("SELECT * FROM robots_history")}
         self.tdm_rules = read_tdm_rules(sources.crawl, sources.manifests)  # by host
         self.stated = read_signals(sources.crawl, sources.manifests)  # of the newest robots.txt and licences
         self.index_scope = IndexScope.of(sources.settings.index)
@@ -88,37 +85,16 @@ class UrlTables:
         self.index_scope_before = bool(scopes_of(sources.manifests) - {self.index_scope})
 
 
-def _newest(table: str, columns: str, by: str, key: str = "") -> str:
-    """SQL of the newest rows of a snapshot for the table `wanted`; merged files are sorted by the first of `by`."""
-    key = key or by.rpartition(", ")[2]
-    return (
-        f"SELECT {columns} FROM {table}_history SEMI JOIN wanted USING ({by})"
-        f" QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY round DESC) = 1"
-    )
-
-
-_TRAP = "host, template, kind, state, since, pages, fresh, failed, redirected, samples"
-_RANK = "url_key, link_rank, links, link_hosts, round"
+_TRAPS = "SELECT host, template, kind, state, since, pages, fresh, failed, redirected, samples FROM traps"
 _LINKS = (
     "SELECT target_key AS url_key, count(DISTINCT source_key) AS sources, min({'round': round, 'source_url':"
     " source_url, 'kind': kind, 'anchor': anchor, 'rel': rel, 'target_url': target_url, 'from_duplicate':"
     f" from_duplicate}}, {MOST}) AS links FROM given GROUP BY 1"
 )
-_VISITS = "SELECT * EXCLUDE (headers, body) FROM visits SEMI JOIN wanted USING (url_key) ORDER BY fetched_at"
-_DOCUMENTS = (
-    "SELECT * EXCLUDE (text, headings) FROM documents SEMI JOIN wanted USING (url_key)"
-    " QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC) = 1"
-)
-_SEEDS = "SELECT url_key FROM seeds SEMI JOIN wanted USING (url_key)"
-_TOMBSTONES = (
-    "SELECT url_key, round, reason FROM tombstones SEMI JOIN wanted USING (url_key)"
-    " QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC) = 1"
-)
-_ROBOTS = (
-    "SELECT * FROM robots_history SEMI JOIN wanted USING (origin)"
-    " QUALIFY row_number() OVER (PARTITION BY origin ORDER BY round DESC, fetched_at DESC) = 1"
-)
-_ROBOTS_THEN = "SELECT * FROM robots_history SEMI JOIN wanted USING (origin, fetched_at)"
+_VISITS = "SELECT * EXCLUDE (headers, body) FROM visits ORDER BY fetched_at"
+_NEWEST = "QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC) = 1"
+_DOCUMENTS = f"SELECT * EXCLUDE (text, headings) FROM documents {_NEWEST}"
+_TOMBSTONES = f"SELECT url_key, round, reason FROM tombstones {_NEWEST}"
 
 
 def _by_key(rows: Iterable[Row], column: str = "url_key", keep: bool = False) -> dict[str, Row]:
@@ -167,12 +143,10 @@ def _origins(sources: Sources, states: Iterable[Row], links: Iterable[Row]) -> d
     origins: dict[str, Row] = {row["url"]: row for row in states}
     wanted = {row["discovered_from"] for row in origins.values()}
     wanted |= {link["source_url"] for row in links for link in row["links"]}
-    query = _newest("urls", "url, discovered_from, depth", "host, url_key")
     for _ in range(LONGEST_PATH):
         wanted = {url for url in wanted if url and url not in origins}
         sources.load("urls", of_urls(wanted))
-        by_key = {"url_key": keys(map(urls.url_key, wanted)), "host": pa.array(map(urls.host, wanted), pa.string())}
-        rows = sources.rows_of(query, by_key)
+        rows = sources.rows("SELECT url, discovered_from, depth FROM urls")
         if not rows:
             break
         origins |= {row["url"]: row for row in rows}
@@ -184,7 +158,7 @@ def _originals(sources: Sources, states: Iterable[Row], documents: Iterable[Row]
     wanted = {row[name] for row in documents for name in ("duplicate_of", "near_duplicate_of", "same_content_as")}
     wanted |= {row["joined_to"] for row in states}
     of_keys = Wanted("url_key", sorted(bytes.fromhex(key) for key in wanted if key))
-    found = (rows.select(["url_key", "url"]) for rows in sources.read("urls", of_keys, ["url_key", "url"]))
+    found = sources.read("urls", of_keys, ["url_key", "url"])
     return {row["url_key"].hex(): row["url"] for rows in found for row in rows.to_pylist()}
 
 
@@ -196,22 +170,6 @@ def _redirects(sources: Sources, asked: Iterable[str]) -> dict[str, list[str]]:
     return {target: sorted(urls_) for target, urls_ in found.items()}
 
 
-def _frontier(sources: Sources, wanted: pa.Array) -> dict[str, Row]:
-    given = wanted.to_pylist()
-    marks = ", ".join("?" * len(given))
-    rows = sources.rows(f"SELECT * EXCLUDE (digest) FROM frontier WHERE url_key IN ({marks})", *given)
-    return _by_key(rows)
-
-
-def _robots_then(sources: Sources, visits: Iterable[Sequence[Row]]) -> dict[tuple[str, datetime], Row]:
-    """The robots.txt files that decided on the last visits."""
-    wanted = {robots_of(of_url) for of_url in visits} - {None}
-    pairs = [pair for pair in wanted if pair]
-    origins, times = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    given = {"origin": pa.array(origins, pa.string()), "fetched_at": pa.array(times, pa.timestamp("us", "UTC"))}
-    return {(row["origin"], row["fetched_at"]): row for row in sources.rows_of(_ROBOTS_THEN, given)}
-
-
 def robots_of(visits: Sequence[Row]) -> tuple[str, datetime] | None:
     """Which robots.txt decided on the last visit for which one is known: origin and time."""
     last = next((visit for visit in reversed(visits) if visit["robots_at"]), None)
@@ -221,7 +179,6 @@ def robots_of(visits: Sequence[Row]) -> tuple[str, datetime] | None:
 def _indexed(sources: Sources, wanted: pa.Array) -> dict[str, Row]:
     """The segment in which searches find a page: the first that has it, and that no later tombstone masks."""
     root, index = sources.crawl.root, live_index(sources.manifests)
-    wanted = wanted.cast(pa.binary(16))
     masked: dict[str, int] = {}  # the last round with a tombstone
     for round_, file in index.tombstones:
         for key in _found(read_table(root, [file.path], TABLES["tombstones"], ["url_key"]), wanted)["url_key"]:

@@ -15,6 +15,7 @@ TABLES = ("visits", "robots", "documents", "links", "urls", "hosts", "rejections
 
 _PREPARED = """
 CREATE TEMP TABLE hosts AS FROM main.hosts;
+CREATE TEMP TABLE visits AS SELECT round, host, outcome, status, body_bytes, robots_rule, error FROM main.visits;
 CREATE TEMP TABLE urls AS
     SELECT url_key, host, state, depth, kind, last_status, reason, if(state IN ('gone', 'failed'), url, NULL) AS url
     FROM main.urls;

@@ -12,8 +12,7 @@ from ...transforms.outcomes import REMOVES_PAGE, RETRIED, Outcome
 from ...transforms.tables.key_scan import Wanted, matching_rows
 from ...transforms.tables.layouts import newest_rows
 from ...transforms.tables.newest import newest
-from ...transforms.tables.other_visits import tables_without_page
-from ...transforms.tables.schemas import ROBOTS, SEEDS, URLS, Row
+from ...transforms.tables.schemas import ROBOTS, SEEDS, URLS, VISITS, Row
 from ...transforms.tables.sitemap_terms import SITEMAP, SITEMAP_VISITS
 from ...transforms.tables.table_files import read_table
 from .alarms import seed_alarms
@@ -63,11 +62,11 @@ def failed_sitemaps(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Row]
     """Return the rows (url, outcome, status) of table visits of the sitemaps whose last visit failed."""
     columns = ["url", "fetched_at", "outcome", "status"]
     paths = [file.path for file in files_of(manifests, "visits") if file.counts.get(SITEMAP_VISITS)]
-    found = [rows for path in paths for rows in tables_without_page(path, crawl.root, columns)]
+    of_sitemaps = Wanted("kind", [SITEMAP])
+    found = [rows for path in paths for rows in matching_rows(crawl.root, path, VISITS, of_sitemaps, columns)]
     if not found:
         return []
     visits = pa.concat_tables(found)
-    visits = visits.filter(pc.equal(visits["kind"], SITEMAP))
     failed = visits["url"].filter(pc.is_in(visits["outcome"], pa.array(_FAILED, pa.string())))
     visits = visits.filter(pc.is_in(visits["url"], value_set=failed))
     latest = {row["url"]: row for row in visits.sort_by("fetched_at").to_pylist()}

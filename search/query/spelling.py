@@ -32,12 +32,12 @@ _MAX_CACHED = 1_000
 
 
 class _Words(NamedTuple):
-    """Words of a segment, with what excludes most of those that are not alike without comparing them."""
+    """Words of a segment, with what tells most of those apart that are not alike."""
 
     terms: pa.Array
     documents: npt.NDArray[np.integer]
-    lengths: npt.NDArray[np.integer]  # in characters
-    letters: npt.NDArray[np.uint64]  # a bit for each letter that it has; some letters share one
+    lengths: npt.NDArray[np.integer]
+    letters: npt.NDArray[np.uint64]  # a bit for each letter of a word; some letters share one
 
     @classmethod
     def of(cls, rows: pa.Table) -> "_Words":

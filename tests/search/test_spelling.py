@@ -46,17 +46,20 @@ def test_words_of_several_segments_and_scripts_are_compared_as_if_one_by_one() -
         for some in tables
     )
     total = {word: frequency[word] * sum(word in some for some in tables) for word in words}
-    for asked in pick.sample(words, 60):
-        asked = asked[:2] + pick.choice(letters) + asked[3:] + pick.choice(string.ascii_lowercase)
-        distances = {word: OSA.distance(asked, word) for word in words}
+    for word in pick.sample(words, 60):
+        asked = word[:2] + pick.choice(letters) + word[3:] + pick.choice(string.ascii_lowercase)
+        distances = {other: OSA.distance(asked, other) for other in words}
         most = 1 + (len(asked) >= 8)
-        near = sorted((distances[word], -total[word], word) for word in words if distances[word] <= most)[:MAX_NEAR]
-        expected = [word for distance, _, word in near if distance == near[0][0]] if len(asked) >= 4 else []
+        near = sorted((distances[w], -total[w], w) for w in words if distances[w] <= most)[:MAX_NEAR]
+        expected = [found for distance, _, found in near if distance == near[0][0]] if len(asked) >= 4 else []
         assert dictionary.near(asked) == expected
 
 
 def test_a_large_segment_has_a_list_of_its_words_and_the_same_suggestions(tmp_path, monkeypatch) -> None:
-    rows = [{"url": f"http://a.test/{n}", "title": "Signals at sea", "text": "push_back lighthouse w7 " + "f" * 30} for n in range(9)]
+    rows = [
+        {"url": f"http://a.test/{n}", "title": "Signals at sea", "text": "push_back lighthouse w7 " + "f" * 30}
+        for n in range(9)
+    ]
     asked = ("lihgthouse", "pushback", "signols", "w8", "f" * 29)
     found = []
     for few in (64, 0):  # row groups

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.directory.crawl_dir import Manifest
-from beamtrawl.transforms.directory.table_runs import FAN_IN, SMALL_BYTES, all_runs, full_tier, runs_of
+from beamtrawl.transforms.directory.table_runs import FAN_IN, MOST_FILES, SMALL_BYTES, all_runs, full_tier, runs_of
 from beamtrawl.transforms.tables.key_scan import Wanted, groups_with, matching_rows
 from beamtrawl.transforms.tables.layouts import LAYOUTS, arrange
 from beamtrawl.transforms.tables.merge_tables import load_of, merge, parts_of
@@ -26,6 +26,7 @@ def run(size: int, name: str = "") -> tuple[TableFile, ...]:
 
 
 SMALL, MIDDLE = run(SMALL_BYTES - 1), run(SMALL_BYTES)
+SCATTERED = run(SMALL_BYTES - 1) * MOST_FILES
 CHOSEN: dict[str, tuple[list[Any], list[Any]]] = {
     # runs -> those that are merged
     "nothing": ([], []),
@@ -34,6 +35,8 @@ CHOSEN: dict[str, tuple[list[Any], list[Any]]] = {
     "the oldest of a tier": ([run(1, str(n)) for n in range(FAN_IN + 3)], [run(1, str(n)) for n in range(FAN_IN)]),
     "two tiers, neither full": ([SMALL] * (FAN_IN - 1) + [MIDDLE] * (FAN_IN - 1), []),
     "the lower of two full tiers": ([MIDDLE] * FAN_IN + [SMALL] * FAN_IN, [SMALL] * FAN_IN),
+    "many small files": ([MIDDLE, SCATTERED, SMALL], [SCATTERED]),
+    "many files that are not small": ([tuple(SMALL[0]._replace(bytes=SMALL_BYTES) for _ in range(MOST_FILES))], []),
     "sizes of one tier": ([run(SMALL_BYTES * n) for n in (*range(1, 10), 1)],) * 2,
 }
 

@@ -16,6 +16,9 @@ FAN_IN = 10
 SMALL_BYTES = 1 << 20
 """Runs of fewer bytes are the first tier; each further tier holds up to ten times as many."""
 
+MOST_FILES = 32
+"""The small files of a run from which on it is merged without others: a reader of a table reads all footers."""
+
 Run = tuple[TableFile, ...]
 """The files of a table that one step wrote."""
 
@@ -27,13 +30,19 @@ def runs_of(manifests: Iterable[Manifest], table: str) -> list[Run]:
 
 
 def full_tier(runs: Sequence[Run], most_bytes: float = math.inf) -> list[Run]:
-    """The runs to merge now: the oldest of the lowest tier that is full. Larger ones than `most_bytes` stay."""
+    """The runs to merge now: the oldest of the lowest tier that is full, or its scattered ones, up to `most_bytes`."""
     tiers: dict[int, list[Run]] = {}
     for run in runs:
         if (size := sum(file.bytes for file in run)) <= most_bytes:
             tiers.setdefault(_tier(size), []).append(run)
-    full = [number for number, tier in tiers.items() if len(tier) >= FAN_IN]
-    return tiers[min(full)][:FAN_IN] if full else []
+    for _, tier in sorted(tiers.items()):
+        if chosen := tier[:FAN_IN] if len(tier) >= FAN_IN else [run for run in tier if _is_scattered(run)]:
+            return chosen
+    return []
+
+
+def _is_scattered(run: Run) -> bool:
+    return len(run) >= MOST_FILES and sum(file.bytes for file in run) < SMALL_BYTES * len(run)
 
 
 def all_runs(runs: Sequence[Run], most_bytes: float = math.inf) -> list[Run]:

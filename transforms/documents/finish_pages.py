@@ -25,6 +25,7 @@ from ..parsing.registry import PARSE_ERROR
 from ..parsing.spam import SOFT_404
 from ..rights.usage import RSL_PAGES
 from ..tables.batches import Batch, cuts, release_freed, split
+from ..tables.key_scan import shard_stem
 from ..tables.schemas import DOCUMENTS, LINKS
 from ..tables.table_files import TableFile, TableWriter, conform, new_path
 from ..urls.index_scope import WHOLE, IndexScope
@@ -153,13 +154,16 @@ class FinishFn(StageFn):
         index_scope: IndexScope = WHOLE,
         segment_text: int = SEGMENT_TEXT,
         progress: StageProgress | None = None,
+        shards: int = 1,
     ) -> None:
         super().__init__(progress)
+        self._shards = shards
         self._root, self._round, self._partitions, self._scorers = root, round_, partitions, scorers
         self._korean_morphemes, self._index_scope, self._text = korean_morphemes, index_scope, segment_text
 
     def process(self, part: Part) -> "Iterator[TaggedOutput]":
-        writers = {name: TableWriter(self._root, name, self._round) for name in ROW_GROUPS}
+        stem = shard_stem(part.shard, self._shards)
+        writers = {name: TableWriter(self._root, name, self._round, stem) for name in ROW_GROUPS}
         pages = pages_of(part)
         yield from self._links(pages, part.shard, writers)
         documents = pages.drop_columns(["links"])

@@ -1,6 +1,6 @@
 """Writes index segments: the files that hold an inverted index.
 
-A segment is a folder of four Parquet files, five if it is large, about the same documents. A document's number is its row, from 0
+A segment is a folder of four Parquet files, or five, about the same documents. A document's number is its row, from 0
 on, in `docs` and `docstore`; documents are sorted by reversed host and then URL: neighbours share words, so gaps
 are short and compress well.
 
@@ -10,7 +10,7 @@ are short and compress well.
   frequencies in PHRASE_FIELDS (see `invert.Inverted`). A term of more than ROW_POSTINGS documents has several rows,
   each of consecutive ones, in their order; a row's numbers are about its own documents.
 - forms: the terms that are forms of one word, sorted (see `term_forms`).
-- words: of a large segment, the terms that spelling help compares a query with (`suggestible`), and their `df`.
+- words: of a segment of more than FEW_GROUPS, the `suggestible` terms and their `df`, for spelling help.
 - docstore: title, description, text and its sections (`section.to_text`), for results.
 - docs: facts about each document, and `length_FIELD` in tokens (see also `segment_files`).
 """
@@ -48,10 +48,7 @@ ROW_POSTINGS = 65_536
 """The most postings of a row: what is decoded at once fits into the cache of a core."""
 
 FEW_GROUPS = 64
-"""The most row groups of `postings` of which all terms are read at once in some milliseconds: there is no `words`."""
-
-WORDS_GROUP = 65_536
-"""Rows of a row group of `words`, which is read as a whole."""
+"""Row groups of `postings` of which all terms are read in some milliseconds."""
 
 FORMS_GROUP = 256
 """Rows of a row group of `forms`: the unit that a lookup of a word decodes."""
@@ -111,17 +108,14 @@ def write_index(
         store = beside.submit(write_stored, root, f"{folder}/{DOCSTORE}", _STORED, groups_of_rows, ["text", "sections"])
         written = write_terms(root, folder, _noting_words(blocks, words), docs["language"].to_pylist(), row_postings)
     if written[POSTINGS].footer.num_row_groups > FEW_GROUPS:
-        parts = (part for table in words for part in groups(table, slices(table.num_rows, WORDS_GROUP)))
+        parts = (part for table in words for part in groups(table, slices(table.num_rows, ROW_POSTINGS)))
         written[WORDS] = write_sorted(root, f"{folder}/{WORDS}", words[0].schema, parts)
     written[DOCSTORE] = store.result()
     return write_opening(root, f"{folder}/{DOCS}", docs, written)
 
 
 def suggestible(terms: pa.Table) -> pa.Table:
-    """The rows of tables of `term` and `df` whose terms can be suggested in place of a misspelled one.
-
-    These are words of letters, of usual length, and identifiers.
-    """
+    """The rows whose `term` can be suggested for a misspelled one: a word of usual length, or an identifier."""
     return terms.filter(pc.match_substring_regex(terms["term"], _SUGGESTIBLE))
 
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 _HASHES = 6
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # Knuth's multiplicative hashing
-_FEWEST_BITS = 4_096  # of a few keys, which are looked for in all of a table
 _BITS_PER_KEY = 20  # with six hashes, a false positive rate of 0.03 %: rarely one in a row group
 
 
@@ -50,7 +49,7 @@ class Bloom:
     """A set of keys, by their first words, with false positives and without false negatives."""
 
     def __init__(self, expected: int, bits: bytes | None = None) -> None:
-        size = max(_FEWEST_BITS, expected * _BITS_PER_KEY)
+        size = max(64, expected * _BITS_PER_KEY)
         self._expected = expected
         self._mask = np.uint64((1 << (size - 1).bit_length()) - 1)
         self._bits = np.zeros((int(self._mask) + 1) // 8, np.uint8) if bits is None else np.frombuffer(bits, np.uint8)

@@ -1,5 +1,6 @@
 """Scans the Parquet files of a snapshot table for the rows that a round needs."""
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from .bloom import Bloom
+from .bloom import Bloom, shard
 from .table_files import column_number, conform, open_parquet, present
 
 _ROWS_AT_A_TIME = 1 << 16
@@ -20,14 +21,14 @@ _SMALL = 1 << 16  # bytes of a row group, up to which a second read costs more t
 class Wanted(NamedTuple):
     """The rows that a round needs of a table.
 
-    These are the rows with one of some values in column `by`, by which merged files are sorted; with a Bloom filter,
-    those of them whose `key` may be in it.
+    These are the rows with one of some values in column `by`, by which merged files are sorted; with keys, those of
+    them whose `key` is one of these, or may be in their Bloom filter.
     """
 
     by: str
     values: Sequence[Any]  # sorted
     key: str = ""
-    bloom: Bloom | None = None
+    keys: Bloom | pa.Array | None = None
 
     @classmethod
     def of(cls, rows: pa.Table, key: str, by: str) -> "Wanted":
@@ -38,16 +39,17 @@ class Wanted(NamedTuple):
 
     def mask(self, rows: pa.Table) -> NDArray[np.bool_]:
         """Whether each row is wanted."""
-        if self.bloom is not None:
-            return self.bloom.mask(rows[self.key])
-        column = rows[self.by]
-        found: NDArray[np.bool_] = pc.is_in(column, pa.array(self.values, column.type)).to_numpy()
+        column = rows[self.column]
+        if isinstance(self.keys, Bloom):
+            return self.keys.mask(column)
+        values = pa.array(self.values, column.type) if self.keys is None else self.keys
+        found: NDArray[np.bool_] = pc.is_in(column, values).to_numpy()
         return found
 
     @property
     def column(self) -> str:
         """The column that `mask` reads."""
-        return self.key if self.bloom is not None else self.by
+        return self.key or self.by
 
 
 def matching_rows(
@@ -56,10 +58,10 @@ def matching_rows(
     """The wanted rows of a file, with all columns of the schema or some.
 
     Row groups without a wanted value are skipped by their statistics. Of the others, one column is read first, and the
-    rest only where it matches. Without a Bloom filter, that is most of them, so small ones are read once, as a whole. A
+    rest only where it matches. Without keys, that is most of them, so small ones are read once, as a whole. A
     file without that column yields all rows.
     """
-    if not wanted.values:
+    if not wanted.values or (wanted.by == "host" and not _may_have_hosts(path, wanted.values)):
         return
     schema = schema if columns is None else pa.schema([schema.field(name) for name in columns])
     with open_parquet(root, path) as file:
@@ -68,13 +70,24 @@ def matching_rows(
             yield conform(file.read(names, use_threads=False), schema)
             return
         for groups in _batches(file, groups_with(file, wanted.by, wanted.values)):
-            is_once = wanted.bloom is None and _are_small(file, groups)
+            is_once = wanted.keys is None and _are_small(file, groups)
             found = groups if is_once else _groups_that_match(file, groups, wanted)
             if found:
                 rows = file.read_row_groups(found, names, use_threads=False)
                 mask = wanted.mask(rows)
                 if mask.any():
                     yield conform(rows if mask.all() else rows.filter(pa.array(mask)), schema)
+
+
+def shard_stem(number: int, shards: int) -> str:
+    """The beginning of the name of a file with the pages of a shard of hosts (`bloom.shard`)."""
+    return f"part-{number:04d}-of-{shards:04d}"
+
+
+def _may_have_hosts(path: str, hosts: Sequence[str]) -> bool:
+    """Whether a file may have pages of any of some hosts, by its `shard_stem`."""
+    found = re.search(r"/part-(\d+)-of-(\d+)-[^/]*$", path)
+    return found is None or any(shard(host, int(found[2])) == int(found[1]) for host in hosts)
 
 
 def groups_with(file: pq.ParquetFile, column: str, values: Sequence[Any]) -> Iterator[int]:

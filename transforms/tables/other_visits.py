@@ -12,12 +12,6 @@ from .table_files import open_parquet, statistics
 
 
 def visits_without_page(path: str, root: str, columns: Sequence[str] = VISITS.names) -> Iterator[VisitRow]:
-    """The rows of `tables_without_page`."""
-    for visits in tables_without_page(path, root, columns):
-        yield from visits.to_pylist()
-
-
-def tables_without_page(path: str, root: str, columns: Sequence[str]) -> Iterator[pa.Table]:
     """The visits of a file to neither pages nor URLs of LESSER kinds, with some columns and `kind`.
 
     Row groups without any are skipped by their statistics.
@@ -27,7 +21,7 @@ def tables_without_page(path: str, root: str, columns: Sequence[str]) -> Iterato
             if _may_have_some(statistics(file, group, "kind")):
                 visits = file.read_row_group(group, [*columns, "kind"], use_threads=False)
                 is_lesser = pc.is_in(visits["kind"], pa.array(LESSER))
-                yield visits.filter(pc.invert(pc.or_(is_lesser, pc.is_null(visits["kind"]))))
+                yield from visits.filter(pc.invert(pc.or_(is_lesser, pc.is_null(visits["kind"])))).to_pylist()
 
 
 def _may_have_some(kinds: pq.Statistics | None) -> bool:
