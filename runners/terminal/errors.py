@@ -42,7 +42,7 @@ _STEP = " [while running '"
 
 
 def one_line(error: Exception) -> str:
-    """Return the type and message of an exception in one line.
+    """Return the type and message of an exception in one line; of our own, the message.
 
     Beam passes an exception in a worker process on as text, with its traceback; the line is that exception's.
 
@@ -50,6 +50,8 @@ def one_line(error: Exception) -> str:
     >>> one_line(RuntimeError(text)), one_line(OSError("disk full"))
     ("ValueError: not a number [while running 'Read']", 'OSError: disk full')
     """
+    if isinstance(error, BeamtrawlError):
+        return str(error)
     lines = str(error).splitlines()
     frames = [number for number, line in enumerate(lines) if line.startswith(("Traceback (", "  File "))]
     if frames:
