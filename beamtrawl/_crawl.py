@@ -212,8 +212,8 @@ class Crawl(_Searchable):
         if canonicalize(url) is None:
             raise ValueError(f"{url}: not a URL that can be fetched, which starts with http:// or https://")
         with (sources := open_sources(self._directory, with_released(self._directory, self.settings))).tables:
-            (record,) = read_records(sources, [url])
-        return {"conclusion": conclusion(record, datetime.now(UTC))} | record.to_dict()
+            record = read_records(sources, [url])[0]
+            return {"conclusion": conclusion(record, datetime.now(UTC))} | record.to_dict()
 
     def __repr__(self) -> str:
         return f"<Crawl {self.directory}>"

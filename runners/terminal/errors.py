@@ -50,14 +50,12 @@ def one_line(error: Exception) -> str:
     >>> one_line(RuntimeError(text)), one_line(OSError("disk full"))
     ("ValueError: not a number [while running 'Read']", 'OSError: disk full')
     """
-    if isinstance(error, BeamtrawlError):
-        return str(error)
     lines = str(error).splitlines()
     frames = [number for number, line in enumerate(lines) if line.startswith(("Traceback (", "  File "))]
     if frames:
         lines = [line for line in lines[frames[-1] + 1 :] if not line.startswith("  ")]
     message = " ".join(line.strip() for line in lines if line.strip()) or "no message"
-    return message if frames else f"{type(error).__name__}: {message}"
+    return message if frames or isinstance(error, BeamtrawlError) else f"{type(error).__name__}: {message}"
 
 
 def full_traceback(error: BaseException) -> str:
