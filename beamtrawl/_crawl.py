@@ -199,8 +199,7 @@ class Crawl(_Searchable):
         """Rounds, rows by table, outcomes, the frontier by reason, hosts, traps and alarms."""
         from beamtrawl.runners.state.crawl_status import summarize  # noqa: PLC0415 - it imports the parsers
 
-        directory = self._directory
-        return summarize(directory, datetime.now(UTC), self.settings, directory.space())
+        return summarize(self._directory, datetime.now(UTC), self.settings, self._directory.space())
 
     def explain(self, url: str) -> dict[str, Any]:
         """Why a URL is, or is not, in the index: values as of `explain DIR URL --json`. ValueError if it is no URL."""
