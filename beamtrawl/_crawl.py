@@ -19,6 +19,7 @@ from beamtrawl.transforms.settings import Settings
 from beamtrawl.transforms.sql import queries as sql
 from beamtrawl.transforms.sql import views as sql_views
 from beamtrawl.transforms.tables.schemas import TABLES
+from beamtrawl.transforms.urls import canonicalize
 
 if TYPE_CHECKING:
     import duckdb
@@ -198,8 +199,20 @@ class Crawl(_Searchable):
         """Rounds, rows by table, outcomes, the frontier by reason, hosts, traps and alarms."""
         from beamtrawl.runners.state.crawl_status import summarize  # noqa: PLC0415 - it imports the parsers
 
-        directory = self._directory
-        return summarize(directory, datetime.now(UTC), self.settings, directory.space())
+        return summarize(self._directory, datetime.now(UTC), self.settings, self._directory.space())
+
+    def explain(self, url: str) -> dict[str, Any]:
+        """Why a URL is, or is not, in the index: values as of `explain DIR URL --json`. ValueError if it is no URL."""
+        from beamtrawl.pipeline.release_held import with_released  # noqa: PLC0415 - as for the status
+        from beamtrawl.runners.explain.narrative import conclusion  # noqa: PLC0415
+        from beamtrawl.runners.explain.sources import open_sources  # noqa: PLC0415
+        from beamtrawl.runners.explain.url_record import read_records  # noqa: PLC0415
+
+        if canonicalize(url) is None:
+            raise ValueError(f"{url}: not a URL that can be fetched, which starts with http:// or https://")
+        with (sources := open_sources(self._directory, with_released(self._directory, self.settings))).tables:
+            record = read_records(sources, [url])[0]
+            return {"conclusion": conclusion(record, datetime.now(UTC))} | record.to_dict()
 
     def __repr__(self) -> str:
         return f"<Crawl {self.directory}>"

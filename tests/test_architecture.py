@@ -65,7 +65,7 @@ def test_a_module_keeps_to_its_place() -> None:
 
 
 MAX_ROOMS = 56
-MAX_IMPORTS = 400
+MAX_IMPORTS = 401
 """Between rooms."""
 
 MAX_LINES = {"core": 47_090, "inlets": 2_310, "outlets": 4_790, "auditors": 3_770, "consoles": 1_980, "program": 5_330}

@@ -13,7 +13,6 @@ from typing import TextIO, TypeVar
 from ...pipeline.control import End, StopSignal
 from ...pipeline.seeds import Added
 from ...transforms.directory.crawl_dir import Manifest, Step
-from ...transforms.outcomes import BeamtrawlError
 from ..process.background import INTERRUPTS, Background
 from ..process.submission import Submission, waits_for
 from ..progress import events
@@ -181,7 +180,7 @@ def closing(console: Console) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        console.failed(str(error) if isinstance(error, BeamtrawlError) else one_line(error))
+        console.failed(one_line(error))
         raise
     finally:
         console.close()

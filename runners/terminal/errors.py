@@ -42,7 +42,7 @@ _STEP = " [while running '"
 
 
 def one_line(error: Exception) -> str:
-    """Return the type and message of an exception in one line.
+    """Return the type and message of an exception in one line; of our own, the message.
 
     Beam passes an exception in a worker process on as text, with its traceback; the line is that exception's.
 
@@ -55,7 +55,7 @@ def one_line(error: Exception) -> str:
     if frames:
         lines = [line for line in lines[frames[-1] + 1 :] if not line.startswith("  ")]
     message = " ".join(line.strip() for line in lines if line.strip()) or "no message"
-    return message if frames else f"{type(error).__name__}: {message}"
+    return message if frames or isinstance(error, BeamtrawlError) else f"{type(error).__name__}: {message}"
 
 
 def full_traceback(error: BaseException) -> str:

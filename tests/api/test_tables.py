@@ -1,5 +1,6 @@
 """`beamtrawl.open`: the tables of a crawl, SQL, search and status from Python."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from beamtrawl.transforms.sql.queries import open_tables
 from beamtrawl.transforms.sql.views import SNAPSHOTS
 from beamtrawl.transforms.tables.schemas import TABLES
 from tests.support import stores
+from tests.support.command_line import beamtrawl as command
 from tests.support.web import Web
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -188,6 +190,14 @@ def test_search(crawl: beamtrawl.Crawl, web: Web) -> None:
             crawl.search("herring", **wrong)
     with pytest.raises(beamtrawl.CrawlDirError, match="no index as of round 0"):
         crawl.search("herring", as_of=0)
+
+
+def test_a_url_is_explained_as_by_the_command(crawl: beamtrawl.Crawl, web: Web) -> None:
+    for url in (web.url("a.test", "/tides"), "http://nowhere.test/"):
+        found = json.dumps(crawl.explain(url), default=str)
+        assert json.loads(found) == json.loads(command("explain", crawl.directory, url, "--json").out)
+    with pytest.raises(ValueError, match="tides: not a URL that can be fetched"):
+        crawl.explain("tides")
 
 
 def test_an_index_serves_until_another_step_is_committed(finished: beamtrawl.Report, tmp_path: Path) -> None:

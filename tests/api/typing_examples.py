@@ -41,6 +41,7 @@ def search(crawl: beamtrawl.Crawl) -> None:
     assert_type(hits[:2], Sequence[beamtrawl.Hit])
     assert_type(str(hits[0].snippet), str)
     assert_type(crawl.status().frontier, dict[str, int])
+    assert_type(crawl.explain("http://fish.test/"), dict[str, Any])
     assert_type(crawl.settings.politeness.delay, float)
 
 

@@ -159,6 +159,26 @@ FEEDS = {
         [("/", "Hafen"), ("/dir/dorsch", "Dorsch")],
     ),
     "RSS 1.0": (RDF, "Old", "", ["One"], "One", "", [("/old", "Old"), ("/dir/one", "One")]),
+    "Atom: text is literal, and XHTML has blocks (RFC 4287, 3.1.1)": (
+        '<feed xmlns="http://www.w3.org/2005/Atom"><title>The &lt;title&gt;</title>'
+        '<subtitle type="xhtml">a<div>b&lt;c</div></subtitle>'
+        "<entry><title>Use of &lt;canvas&gt; &amp;amp; co</title><link href='b'/><summary>short</summary>"
+        '<content type="xhtml"><x:div xmlns:x="http://www.w3.org/1999/xhtml"><x:p>one</x:p>'
+        "<x:p>two &lt;br&gt;</x:p>three<x:script/></x:div></content></entry></feed>",
+        *("The <title>", "a b<c", ["Use of <canvas> &amp; co"], "Use of <canvas> &amp; co\none\ntwo <br>\nthree", ""),
+        [("/dir/b", "Use of <canvas> &amp; co")],
+    ),
+    "RSS: elements of other namespaces stand back, and markup that was not escaped has blocks": (
+        '<rss xmlns:media="http://search.yahoo.com/mrss/"><channel><title>A</title><item><media:title>m</media:title>'
+        "<title>B</title><link>b</link><media:content><media:title>Logo</media:title></media:content>"
+        "<media:description>m</media:description><description><p>one</p><p>two</p></description></item></channel></rss>",
+        *("A", "", ["B"], "B\none\ntwo", "", [("/dir/b", "B")]),
+    ),
+    "RSS: an element of another namespace serves where there is no other": (
+        '<rss xmlns:dc="http://purl.org/dc/elements/1.1/"><channel><title>A</title><item><dc:title>B</dc:title>'
+        "<dc:description>words</dc:description></item></channel></rss>",
+        *("A", "", ["B"], "B\nwords", "", []),
+    ),
     "broken": (
         "<rss><channel><title>A</title></x><item><title>B</title><link>b</item><y>\x00",
         *("A", "", ["B"], "B", "", [("/dir/b", "B")]),

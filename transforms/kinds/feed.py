@@ -1,8 +1,12 @@
 """Parses feeds: RSS 0.9 to 2.0 and Atom, also malformed ones."""
 
+import html
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
+
+from lxml import etree
 
 from ..parsing import html_tree, main_text, xml_tree
 from ..parsing.dates import feed_date
@@ -14,7 +18,9 @@ from ..rights.usage import Usage
 
 _ROOTS = frozenset({"rss", "RDF", "feed"})
 _ENTRIES = frozenset({"item", "entry"})
-_CONTENTS = ("encoded", "content", "description", "summary")  # the fullest first
+_CONTENTS = ("content", "description", "summary")  # the fullest first
+_ATOM = "{http://www.w3.org/2005/Atom}"
+_TAG_PREFIX = re.compile(r"(</?)[\w.-]+:")
 _DATES = ("lastBuildDate", "updated", "pubDate", "date", "modified")
 _MAX_ENTRIES = 1_000
 
@@ -42,12 +48,12 @@ class Feed:
         )
         usage = Usage(rsl=page_rsl.of_items(items, source.url))
         source = source._replace(directives=source.directives | Directives(licence=stated, usage=usage))
-        dates = (feed_date(_text(channel, name)) for name in _DATES)
+        dates = (feed_date("".join(field.itertext())) for name in _DATES for field in _fields(channel, name)[:1])
         return source.page(
             "\n".join(part for entry in entries for part in (entry.title, entry.text)),
             charset=charset,
             title=head.title,
-            description=_plain(_text(channel, "subtitle") or _text(channel, "description")),
+            description=_text(channel, "subtitle", "description"),
             headings=[entry.title for entry in entries],
             language=_text(channel, "language") or root.get(_XML_LANG) or "",
             published_at=next(filter(None, dates), None),
@@ -67,8 +73,8 @@ class _Entry(NamedTuple):
 
 
 def _read(element: Any) -> _Entry:
-    contents = (_plain(_text(element, name)) for name in _CONTENTS)
-    return _Entry(_plain(_text(element, "title")), list(_links(element)), next(filter(None, contents), ""))
+    content = _text(element, "encoded") or _text(element, *_CONTENTS)
+    return _Entry(_text(element, "title"), list(_links(element)), content)
 
 
 def _links(element: Any) -> Iterator[str]:
@@ -107,12 +113,26 @@ def _absolute(reference: str, base: str) -> str:
         return ""
 
 
-def _text(element: Any, name: str) -> str:
-    """All text of the first child of a name; "" if there is none."""
-    child = next((child for child in element if xml_tree.local_name(child) == name), None)
-    return "" if child is None else "".join(child.itertext())
+def _text(element: Any, *names: str) -> str:
+    """The text of the first child of these names that has any; "" if there is none."""
+    return next(filter(None, map(_plain, _fields(element, *names))), "")
 
 
-def _plain(markup: str) -> str:
-    """The text of a field, which may hold HTML."""
-    return main_text.main_text(html_tree.parse(markup).root).text if "<" in markup or "&" in markup else markup
+def _fields(element: Any, *names: str) -> list[Any]:
+    """The children of these names, in the order of names; those of another namespace, as of Media RSS, come last."""
+    space = element.tag.rpartition("}")[0]
+    named = [child for child in element if xml_tree.local_name(child) in names]
+    return sorted(
+        named, key=lambda child: (child.tag.rpartition("}")[0] != space, names.index(xml_tree.local_name(child)))
+    )
+
+
+def _plain(field: Any) -> str:
+    """The text of a field: the literal one of Atom's type `text`, the default there (RFC 4287, 3.1.1); else of HTML."""
+    text = "".join(field.itertext())
+    if len(field):
+        text = "".join(etree.tostring(node, encoding="unicode") for node in field)
+        text = html.escape(field.text or "", quote=False) + _TAG_PREFIX.sub(r"\1", text)
+    elif field.tag.startswith(_ATOM) and field.get("type", "text") == "text":
+        return text
+    return main_text.main_text(html_tree.parse(text, html_tree.XHTML).root).text if "<" in text or "&" in text else text
