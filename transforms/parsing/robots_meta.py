@@ -23,6 +23,8 @@ class Directives(NamedTuple):
     licence: Licence = Licence()
 
     def __or__(self, other: "Directives") -> "Directives":
+        if other == _NONE:  # nearly always
+            return self
         return Directives(
             self.noindex or other.noindex,
             self.nofollow or other.nofollow,
@@ -43,6 +45,8 @@ class Directives(NamedTuple):
         stated = (self.usage.text(), self.licence.license)
         return " ".join(filter(None, ["noarchive" if self.noarchive else "", limit, expires, *stated]))
 
+
+_NONE = Directives()
 
 # A name before a colon is that of a robot, unless it is a directive with a value.
 _AGENT = re.compile(r"\s*([\w*-]+)\s*:")
