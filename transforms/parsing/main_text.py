@@ -50,7 +50,7 @@ _INTRODUCED = "section, article, main"  # of which a header is no banner (HTML A
 _SHORT = 60  # characters
 SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
 
-_MARKED = '[data-nosnippet], [hidden], [role], math, [style*=display], sup, span.classifier, a[href^="#"]'
+_MARKED = "[data-nosnippet], [hidden], [role], math, [style*=display], sup, span.classifier"
 _SHOWN_AS_BLOCK = re.compile(r"display\s*:\s*(?:block|flex|grid|table|list-item)", re.IGNORECASE)
 
 _PERMALINKS = frozenset("#¶§\u200b")
@@ -121,7 +121,8 @@ def seen(root: Element) -> list[Element]:
             element.tag = "div"
         else:
             element.extract()
-    hidden, unread, nosnippet = list[Element](), list[Element](), list[Element]()
+    hidden, nosnippet = list[Element](), list[Element]()
+    unread = [link for link in root.select('a[href^="#"]') if link.text.strip() in _PERMALINKS]
     for element in root.select(_MARKED):
         attr = element.attr
         if attr("data-nosnippet") is not None:
@@ -132,8 +133,6 @@ def seen(root: Element) -> list[Element]:
         tag = element.tag
         if tag == "math":
             unread += _twins(element)
-        elif tag == "a" and element.text.strip() in _PERMALINKS and (attr("href") or "").startswith("#"):
-            unread.append(element)
         elif tag == "button" and role == "tab":
             element.tag = "div"
         elif (tag == "span" and attr("class") == "classifier") or (tag == "sup" and _is_reference(element)):

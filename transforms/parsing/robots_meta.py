@@ -1,5 +1,7 @@
 """Directives of a page for robots: robots meta tags and X-Robots-Tag headers."""
 
+import functools
+import operator
 import re
 from collections.abc import Iterable
 from datetime import datetime
@@ -84,8 +86,8 @@ def parse(content: str) -> Directives:
 def from_meta(tags: Iterable[tuple[str, str]], robot_name: str) -> Directives:
     """The directives of (name, content) meta tags for all robots or for ours."""
     tags, names = list(tags), ("robots", product_token(robot_name))
-    found = _merge(parse(content) for name, content in tags if name.strip().lower() in names)
-    return found | Directives(usage=usage.from_meta(tags))
+    found = (parse(content) for name, content in tags if name.strip().lower() in names)
+    return functools.reduce(operator.or_, found, Directives(usage=usage.from_meta(tags)))
 
 
 def from_headers(headers: Iterable[tuple[str, str]], robot_name: str) -> Directives:
@@ -95,8 +97,8 @@ def from_headers(headers: Iterable[tuple[str, str]], robot_name: str) -> Directi
     """
     headers = list(headers)
     values = (value for name, value in headers if name.lower() == "x-robots-tag")
-    found = _merge(_tag(value, product_token(robot_name)) for value in values)
-    return found | Directives(usage=usage.from_headers(headers))
+    found = (_tag(value, product_token(robot_name)) for value in values)
+    return functools.reduce(operator.or_, found, Directives(usage=usage.from_headers(headers)))
 
 
 def product_token(robot_name: str) -> str:
@@ -113,10 +115,3 @@ def _tag(value: str, token: str) -> Directives:
         if is_ours:
             ours.append(item)
     return parse(",".join(ours))
-
-
-def _merge(parts: Iterable[Directives]) -> Directives:
-    merged = Directives()
-    for part in parts:
-        merged |= part
-    return merged
