@@ -6,7 +6,7 @@ for it then; so old crawls can be checked, too.
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -16,7 +16,7 @@ from ...transforms import urls
 from ...transforms.http import media_types
 from ...transforms.parsing import charsets, html_links, html_metadata, html_tree, rel_canonical, robots_meta
 from ...transforms.parsing.source import MAX_MARKUP
-from ...transforms.parsing.text_layout import collapse
+from ...transforms.parsing.text_layout import HEADINGS, beginning, collapse
 from ...transforms.sections.element_ids import Ids, settled_ids
 
 MAX_REFERENCES = html_links.MAX_LINKS
@@ -33,18 +33,17 @@ SUBRESOURCES = frozenset(
 )
 """Kinds of references that a browser loads with the page."""
 
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _ATTRIBUTES = {
     **{tag: name for tag, name in html_tree.URL_ATTRIBUTES.items() if tag != "form"},
     **dict.fromkeys(("script", "video", "audio", "source", "track", "input"), "src"),
 }
-_WALKED = tuple(sorted({*_HEADINGS, *_ATTRIBUTES}))
+_WALKED = tuple(sorted({*HEADINGS, *_ATTRIBUTES}))
 _RELATIONS = ("canonical", "stylesheet", "alternate", "icon")  # of which a link has the first as its kind
 _NO_REFERENCES = frozenset({"preconnect", "dns-prefetch"})  # relations to hosts, not to resources
 _SCRIPT_TYPE = re.compile(r"|module|(?:text|application)/(?:x-)?(?:java|ecma)script", re.IGNORECASE)
 _PERMALINKS = " ¶§🔗\u200b"  # appended to headings by generators of documentation
 _MAX_PIECES = 64  # of text, and elements, read per label
-_MAX_READ = 8 * MAX_LABEL  # characters, before spaces are collapsed: elements that are nested share one long text
+_MAX_READ = 8 * MAX_LABEL  # characters, before spaces are collapsed
 _MAX_CANDIDATES = 100  # read per srcset
 _MAX_REFERENCE = 16_384  # characters; a longer reference is a data: URL
 _DECORATION = frozenset({"none", "presentation"})
@@ -103,7 +102,7 @@ def page_facts(
     canonical_url, _ = rel_canonical.declared(url, html_metadata.canonical_url(elements, base, charset), headers)
     ids = Ids(root)
     names = {name for element in root.iter_elements("a") if (name := element.attr("name"))}
-    settled = settled_ids(root.iter_elements(_HEADINGS), ids)
+    settled = settled_ids(root.iter_elements(HEADINGS), ids)
     malformed = list[str]()
     all_references = _references(root, url, base, settled, charset, malformed)
     references = list(itertools.islice(all_references, MAX_REFERENCES))
@@ -134,7 +133,7 @@ def _references(
     targets = dict[str, str | None]()  # many references differ in their fragments only
     yielded = set[tuple[str, str, str]]()
     for element in root.iter_elements(_WALKED):
-        if element.tag in _HEADINGS:
+        if element.tag in HEADINGS:
             section, section_id = _text(element).rstrip(_PERMALINKS), ids.get(element, "")
             continue
         for kind, reference in _of_element(element):
@@ -211,20 +210,13 @@ def _anchor(element: Element) -> str:
     if not text:
         inside = itertools.islice(element.iter_elements(include_self=True), _MAX_PIECES)
         labels = (one.attr("alt") or one.attr("title") for one in inside)
-        text = _label(itertools.islice(filter(None, labels), 1))
+        text = _label(next(filter(None, labels), ""))
     return text
 
 
 def _text(element: Element) -> str:
-    return _label(itertools.islice(element.strings, _MAX_PIECES))
+    return _label(beginning(itertools.islice(element.strings, _MAX_PIECES), _MAX_READ))
 
 
-def _label(pieces: Iterable[str]) -> str:
-    """The beginning of a text, bounded before it is collapsed, because a broken page nests its elements."""
-    read, room = list[str](), _MAX_READ
-    for piece in pieces:
-        read.append(piece[:room])
-        room -= len(piece)
-        if room <= 0:
-            break
-    return collapse("".join(read))[:MAX_LABEL]
+def _label(text: str) -> str:
+    return collapse(text[:_MAX_READ])[:MAX_LABEL]

@@ -40,6 +40,8 @@ TRUNCATED = {
     "terms": "nodes",
     "lists of terms": "nodes",
     "emphasis that is repeated": "nodes",
+    "emphasis with long attributes": "nodes",
+    "emphasis that seems closed": "nodes",
     "emphasis in cells": "nodes",
     "emphasis without attributes": "nodes",
     "links in tables": "nodes",

@@ -46,6 +46,8 @@ POISONS: dict[str, Callable[[], bytes]] = {
     "terms": lambda: _WORDS + b"<dl>" + b"".join(b"<dt id=%x>a<dd>b" % n for n in range(500_000)),
     "lists of terms": lambda: _WORDS + b"<dl></dl><p>x" * 500_000,
     "emphasis that is repeated": lambda: _WORDS + _distinct(b"<b id=%d>", 600) + b"</p>" + b"<p>x" * 1_000_000,
+    "emphasis with long attributes": lambda: _WORDS + _distinct(b"<b id=%0300d>", 600) + b"</p>" + b"<p>x" * 15_000,
+    "emphasis that seems closed": lambda: _WORDS + _distinct(b'<b id=%d c=">x</b>">', 600) + b"</p>" + b"<p>x" * 99_999,
     "emphasis in cells": lambda: _WORDS + (_distinct(b"<i id=%d>", 400) + b"<table><td>") * 400,
     "emphasis without attributes": lambda: _WORDS + b"<b><i><u><s><tt>" * 3 + b"</p>" + b"<p>x" * 1_000_000,
     "links in tables": lambda: _WORDS + b"<a href=x>y<table><td>" * 200_000,

@@ -109,9 +109,13 @@ def settle(text: str) -> str:
 def _suspects(text: str, lines: Sequence[str]) -> Iterator[int]:
     """The numbers of the lines that `_settle` may change; it changes one line in 300."""
     digits = text.encode(errors="ignore").translate(None, _NO_DIGIT).split(b"\n")
-    numbered = list(itertools.compress(range(len(lines)), digits))
-    has_clock = _CLOCK.search(text) is not None
-    yield from _notices([number for number in numbered if has_clock or len(lines[number]) <= _NOTICE], lines)
+    numbered = itertools.compress(range(len(lines)), digits)
+    yield from _notices([number for number in numbered if len(lines[number]) <= _NOTICE], lines)
+    line = place = 0
+    for clock in _CLOCK.finditer(text):
+        line += text.count("\n", place, clock.start())
+        place = clock.start()
+        yield line
     if " ago" in text:
         yield from (number for number, line in enumerate(lines) if " ago" in line)
     if _MAY_BE_ADVERT.search(text) or _is_advert(text):

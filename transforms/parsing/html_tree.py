@@ -22,11 +22,18 @@ MAX_NODES = 1_200_000
 # the one before. Browsers and the parser nest 512 elements at most.
 _MAX_DEPTH = 512
 _LOOKED_BACK = 600  # elements that are open; what is not found counts as open
+_LONGEST = 200  # characters of attributes; longer ones count as different
 _FORMATTING_NAMES = ["b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u"]
 _INITIALS = "".join(sorted({letter for name in _FORMATTING_NAMES for letter in (name[0], name[0].upper())}))
 # The case is not ignored by a flag: without one, a search goes from one "<" to the next.
 _ANY_CASE = ("".join(f"[{letter}{letter.upper()}]" for letter in name) for name in _FORMATTING_NAMES)
-_FORMATTING = re.compile(rf"<(?=[{_INITIALS}])(?!span|t[dhr])((?:{'|'.join(_ANY_CASE)})(?:[\s/][^>]{{,200}})?)>")
+_FORMATTING = re.compile(
+    rf"<(?=[{_INITIALS}])(?!span|t[dhr])((?:{'|'.join(_ANY_CASE)})(?:[\s/][^>]{{,{_LONGEST}}}|(?=>)))"
+)
+# One that the page closes before any other element but a `span` begins. Its attributes are written so that it ends at
+# its first ">", wherever it is.
+_ATTRIBUTES = r'(?:\s+[\w-]+="[^"<]*")*'
+_CLOSED = re.compile(rf"<({'|'.join(_FORMATTING_NAMES)}){_ATTRIBUTES}>[^<]*+(?:</?span{_ATTRIBUTES}>[^<]*+)*+</\1>")
 _BARRIER_NAMES = (
     "applet caption marquee object table td th template select mi mo mn ms mtext annotation-xml foreignobject desc"
     " title noscript iframe noembed noframes xmp textarea script style"
@@ -114,10 +121,15 @@ def is_html(element: Element) -> bool:
 
 def _most_tags(text: str, tags: int) -> int:
     """How many of its tags to read of a text."""
-    open_ = sum(min(3, count) for count in Counter(_FORMATTING.findall(text)).values())
-    if tags * min(_MAX_DEPTH, 1 + open_) > MAX_NODES:  # if none was closed
+    if tags * (1 + _formatting(text)) > MAX_NODES and tags * (2 + _formatting(_CLOSED.sub("", text))) > MAX_NODES:
         tags = _tags_of_nodes(text)
     return min(MAX_TAGS, tags)
+
+
+def _formatting(text: str) -> int:
+    """How many formatting elements may be open at once if the text closes none."""
+    counts = Counter(_FORMATTING.findall(text)).items()
+    return sum(count if len(tag) > _LONGEST else min(3, count) for tag, count in counts)
 
 
 def _tags_of_nodes(text: str) -> int:

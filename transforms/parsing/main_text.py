@@ -37,9 +37,9 @@ _NAMED = re.compile(
     rf"(?:^|[\s_-])(?<!has[_-])(?<!with[_-])(?<!card-)(?:{'|'.join(_SURROUNDING_NAMES.split())})(?=\s|$)", re.IGNORECASE
 )
 _LONGEST_NAME = 500  # characters; a longer class or id is ignored
-_NAMED_TAGS = ("div", "section", "ul", "ol", "dl", "p", "table", "td", "form", "address")
+_MAYBE_NAMED = ":is(div, section, ul, ol, dl, p, table, td, form, address):is([class], [id])"
 _CORES = ("main", "article", "h1")  # elements that are, or begin, the main content
-_LOOKED_AT = ("header", *_SURROUNDINGS, *_NAMED_TAGS, *_CORES)
+_LOOKED_AT = ("header", *_SURROUNDINGS, *_CORES)
 _MAX_CORES = 10
 _MAX_ASIDES, _MAX_ASIDE_LINKS = 100, 100  # that are looked at
 _MOST_ADVICE = 500  # characters that tell people to turn on scripts
@@ -50,7 +50,7 @@ _INTRODUCED = "section, article, main"  # of which a header is no banner (HTML A
 _SHORT = 60  # characters
 SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
 
-_MARKED = '[data-nosnippet], [hidden], [role], math, [style*=display], sup, span.classifier, a[href^="#"]'
+_MARKED = "[data-nosnippet], [hidden], [role], math, [style*=display], sup, span.classifier"
 _SHOWN_AS_BLOCK = re.compile(r"display\s*:\s*(?:block|flex|grid|table|list-item)", re.IGNORECASE)
 
 _PERMALINKS = frozenset("#¶§\u200b")
@@ -121,7 +121,8 @@ def seen(root: Element) -> list[Element]:
             element.tag = "div"
         else:
             element.extract()
-    hidden, unread, nosnippet = list[Element](), list[Element](), list[Element]()
+    hidden, nosnippet = list[Element](), list[Element]()
+    unread = [link for link in root.select('a[href^="#"]') if link.text.strip() in _PERMALINKS]
     for element in root.select(_MARKED):
         attr = element.attr
         if attr("data-nosnippet") is not None:
@@ -132,8 +133,6 @@ def seen(root: Element) -> list[Element]:
         tag = element.tag
         if tag == "math":
             unread += _twins(element)
-        elif tag == "a" and element.text.strip() in _PERMALINKS and (attr("href") or "").startswith("#"):
-            unread.append(element)
         elif tag == "button" and role == "tab":
             element.tag = "div"
         elif (tag == "span" and attr("class") == "classifier") or (tag == "sup" and _is_reference(element)):
@@ -208,7 +207,7 @@ def _twins(math: Element) -> Iterator[Element]:
 
 def _surroundings(root: Element, headers: list[Element]) -> Iterator[Element]:
     """The elements that are boilerplate by what they are or are called; puts all headers into the list."""
-    cores, asides, named = list[Element](), 0, list[Element]()
+    cores, asides = list[Element](), 0
     for element in root.iter_elements(_LOOKED_AT):  # few are kept: a page may have a million
         tag = element.tag
         if tag in _SURROUNDINGS:
@@ -217,11 +216,9 @@ def _surroundings(root: Element, headers: list[Element]) -> Iterator[Element]:
                 yield element
         elif tag == "header":
             headers.append(element)
-        elif tag in _CORES:
-            if len(cores) < _MAX_CORES:
-                cores.append(element)
-        elif (element.attr("class") or element.attr("id")) and _is_named(element):
-            named.append(element)
+        elif len(cores) < _MAX_CORES:
+            cores.append(element)
+    named = [element for element in root.select(_MAYBE_NAMED) if _is_named(element)]
     around_cores = _around(cores) if named else ()
     yield from (element for element in named if element not in around_cores)
 

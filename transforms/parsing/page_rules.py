@@ -11,7 +11,7 @@ from ..selectors import select as selectors
 from ..selectors.select import Bounded, Budget, Paths, compile_css, compile_xpath, require_size, select
 from ..settings import Extract, MainText
 from .html_metadata import MAX_FACT
-from .text_layout import collapse
+from .text_layout import beginning, collapse
 
 EXTRACT_ERROR = "extract_error"
 """Name of the fact that says why rules were not applied to a page, or not all."""
@@ -194,12 +194,4 @@ def _is_hidden(node: selectors.Found) -> bool:
 
 def _text(node: selectors.Found) -> str:
     """A string as it is, or the text of an element."""
-    if isinstance(node, str):
-        return node
-    parts, length = [], 0
-    for part in node.strings:
-        parts.append(part)
-        length += len(part)
-        if length > _MAX_READ:
-            break
-    return "".join(parts)
+    return node if isinstance(node, str) else beginning(node.strings, _MAX_READ)

@@ -1,5 +1,7 @@
 """Directives of a page for robots: robots meta tags and X-Robots-Tag headers."""
 
+import functools
+import operator
 import re
 from collections.abc import Iterable
 from datetime import datetime
@@ -23,6 +25,8 @@ class Directives(NamedTuple):
     licence: Licence = Licence()
 
     def __or__(self, other: "Directives") -> "Directives":
+        if other == _NONE:  # nearly always
+            return self
         return Directives(
             self.noindex or other.noindex,
             self.nofollow or other.nofollow,
@@ -43,6 +47,8 @@ class Directives(NamedTuple):
         stated = (self.usage.text(), self.licence.license)
         return " ".join(filter(None, ["noarchive" if self.noarchive else "", limit, expires, *stated]))
 
+
+_NONE = Directives()
 
 # A name before a colon is that of a robot, unless it is a directive with a value.
 _AGENT = re.compile(r"\s*([\w*-]+)\s*:")
@@ -80,8 +86,8 @@ def parse(content: str) -> Directives:
 def from_meta(tags: Iterable[tuple[str, str]], robot_name: str) -> Directives:
     """The directives of (name, content) meta tags for all robots or for ours."""
     tags, names = list(tags), ("robots", product_token(robot_name))
-    found = _merge(parse(content) for name, content in tags if name.strip().lower() in names)
-    return found | Directives(usage=usage.from_meta(tags))
+    found = (parse(content) for name, content in tags if name.strip().lower() in names)
+    return functools.reduce(operator.or_, found, Directives(usage=usage.from_meta(tags)))
 
 
 def from_headers(headers: Iterable[tuple[str, str]], robot_name: str) -> Directives:
@@ -91,8 +97,8 @@ def from_headers(headers: Iterable[tuple[str, str]], robot_name: str) -> Directi
     """
     headers = list(headers)
     values = (value for name, value in headers if name.lower() == "x-robots-tag")
-    found = _merge(_tag(value, product_token(robot_name)) for value in values)
-    return found | Directives(usage=usage.from_headers(headers))
+    found = (_tag(value, product_token(robot_name)) for value in values)
+    return functools.reduce(operator.or_, found, Directives(usage=usage.from_headers(headers)))
 
 
 def product_token(robot_name: str) -> str:
@@ -109,10 +115,3 @@ def _tag(value: str, token: str) -> Directives:
         if is_ours:
             ours.append(item)
     return parse(",".join(ours))
-
-
-def _merge(parts: Iterable[Directives]) -> Directives:
-    merged = Directives()
-    for part in parts:
-        merged |= part
-    return merged

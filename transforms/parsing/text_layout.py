@@ -143,6 +143,17 @@ def collapse(text: str) -> str:
     return " ".join(text.split())
 
 
+def beginning(pieces: Iterable[str], most: int) -> str:
+    """The first characters of a text, at most so many: elements that are nested share one long text."""
+    read = list[str]()
+    for piece in pieces:
+        read.append(piece[:most])
+        most -= len(piece)
+        if most <= 0:
+            break
+    return "".join(read)
+
+
 def line_of(text: str) -> str:
     """A line of the main text: white space collapsed, without the permalink that Sphinx appends to headings."""
     return collapse(text).rstrip(" ¶")

@@ -145,7 +145,7 @@ def from_meta(tags: Iterable[tuple[str, str]]) -> Usage:
             policy = content.strip()[:2048]
         elif lower in _SIGNALS:
             stated.append(content[:2048])
-    return Usage(tdm_reservation=reservation, tdm_policy=policy, content_signals=signals.join(stated))
+    return Usage(tdm_reservation=reservation, tdm_policy=policy, content_signals=signals.join(stated) if stated else "")
 
 
 def parse(statement: str) -> Mapping[str, bool]:

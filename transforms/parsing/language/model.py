@@ -8,7 +8,6 @@ import contextlib
 import os
 import tempfile
 import zlib
-from collections import Counter
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
@@ -81,8 +80,10 @@ class _Identifier(LanguageIdentifier):
                 break
             states[1:] = following
         found = self.tk_output.take(following)
-        visits = Counter(found[found >= 0].tolist())
-        return self._sparse_score(visits, self.nb_ptc) if visits else super()._raw_score(b"")
+        features, counts = np.unique(found[found >= 0], return_counts=True)
+        if not len(features):
+            return super()._raw_score(b"")
+        return np.log1p(counts.astype(np.float32)) @ self.nb_ptc[features] + self.nb_pc
 
 
 def _read(path: Path) -> Arrays | None:
