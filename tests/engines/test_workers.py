@@ -18,7 +18,6 @@ from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.engines.fork_server import ForkServer, Worker, describe_end
 from beamtrawl.runners.engines.in_memory import InMemoryRunner
 from beamtrawl.runners.engines.pool import ADDRESS, Pool
-from beamtrawl.runners.process import usage
 from beamtrawl.runners.process.failed_threads import NO_MEMORY, on_failed_thread
 from beamtrawl.runners.terminal.errors import Failure
 from beamtrawl.transforms.memory.limits import Memory
@@ -126,12 +125,11 @@ def test_a_step_takes_over_the_workers_of_the_last_one_if_they_are_as_many_and_w
     assert not workers(), "a step without any leaves none"
 
 
-def test_idle_workers_end_before_a_step_if_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_workers_end_before_a_step_if_memory_is_short() -> None:
     engine, used = DirectEngine(2), 1 << 30
     assert run(engine, building()) == "done"
     for most, left in ((4 << 30, 2), (2 << 30, 0)):
-        monkeypatch.setattr(usage, "memory", partial(Memory, used, most))
-        engine.memory()
+        engine.memory(partial(Memory, used, most))
         assert len(workers()) == left
 
 

@@ -378,7 +378,7 @@ def test_pages_that_only_menus_lead_to_are_ranked_by_them(tmp_path):
     assert found[pages[0]] > found[pages[1]] == pytest.approx(found[pages[2]])
 
 
-def test_the_links_of_a_segment_are_inverted_in_parts(tmp_path, monkeypatch):
+def test_the_links_of_a_segment_are_inverted_in_parts(tmp_path):
     """The link data says the same, whatever the size of the parts."""
     rows = [{"url": f"http://a.test/{n}", "text": "lamp", "language": ["en", "de"][n % 2]} for n in range(7)]
     write_segment(str(tmp_path), "index/segment", documents(*rows))
@@ -387,12 +387,9 @@ def test_the_links_of_a_segment_are_inverted_in_parts(tmp_path, monkeypatch):
         {"link_rank": n / 2, "anchors": [{"anchor": f"lights {n % 3}", "hosts": 1 + n % 2}], "names": names[n % 2 :]}
         for n in range(7)
     ]
-    for folder, documents_, terms in (("whole", 10_000, 4_096), ("parts", 3, 2), ("single", 1, 1)):
-        monkeypatch.setattr(rank_tables, "INVERTED_LINKS", documents_)
-        monkeypatch.setattr(rank_tables, "_TERMS", terms)
-        rank_tables.add_links(
-            str(tmp_path), "index/segment", folder, pa.Table.from_pylist(links, rank_tables.LINK_DATA)
-        )
+    for folder, most, terms in (("whole", 10_000, 4_096), ("parts", 3, 2), ("single", 1, 1)):
+        table = pa.Table.from_pylist(links, rank_tables.LINK_DATA)
+        rank_tables.add_links(str(tmp_path), "index/segment", folder, table, most, terms)
     whole, *others = (
         [pq.read_table(tmp_path / folder / f"{name}.parquet").to_pylist() for name in ("docs", "postings", "forms")]
         for folder in ("whole", "parts", "single")

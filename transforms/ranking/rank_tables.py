@@ -77,21 +77,23 @@ def link_data(keys: pa.ChunkedArray, pages: Pages, ranks: Floats, anchors: pa.Ta
     return pa.table(columns, schema=LINK_DATA)
 
 
-def add_links(root: str, segment: str, folder: str, links: pa.Table) -> list[TableFile]:
+def add_links(
+    root: str, segment: str, folder: str, links: pa.Table, most: int = INVERTED_LINKS, terms: int = _TERMS
+) -> list[TableFile]:
     """Write a folder of link data of a segment, and return its files.
 
-    `links` has LINK_DATA of its documents, in their order.
+    `links` has LINK_DATA of its documents, in their order. In memory are the inverted links, and what inverting those
+    of `most` documents takes.
     """
     with open_parquet(root, f"{segment}/{DOCS}") as file:
         languages = file.read(["language"])["language"].to_pylist()
     parts = [
-        _inverted(languages[start : start + INVERTED_LINKS], links.slice(start, INVERTED_LINKS))
-        for start in range(0, len(languages), INVERTED_LINKS)
+        _inverted(languages[start : start + most], links.slice(start, most)) for start in range(0, len(languages), most)
     ]
     lengths = np.concatenate([part.lengths["anchors"] for part in parts])
     docs = pa.table({"link_rank": links["link_rank"].cast(pa.float32()), "length_anchors": pa.array(lengths)})
-    numbers = np.split(np.arange(len(languages)), range(INVERTED_LINKS, len(languages), INVERTED_LINKS))
-    blocks = merge_blocks([blocks_of(part, _TERMS) for part in parts], numbers)
+    numbers = np.split(np.arange(len(languages)), range(most, len(languages), most))
+    blocks = merge_blocks([blocks_of(part, terms) for part in parts], numbers)
     return write_link_index(root, folder, languages, blocks, docs)
 
 
