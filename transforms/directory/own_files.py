@@ -17,9 +17,9 @@ _ATTEMPT = rf"\d{{6,}}-[a-z]+(-[0-9a-f]{{12}})?-{_ID}"
 _OWN = re.compile(
     "|".join(
         (
-            rf"({'|'.join(TABLES)})/{_ROUND}/(part|kept|merged|beside-{_ID}{_ID})-{_ID}{_ID}\.parquet",
+            rf"({'|'.join(TABLES)})/{_ROUND}/(part(-\d+-of-\d+)?|kept|merged|beside-{_ID}{_ID})-{_ID}{_ID}\.parquet",
             rf"index/(links-(merged|{_ID})/)?{_ROUND}/((shard-\d{{4,}}|merged)-)?{_ID}{_ID}/"
-            r"(postings|positions|forms|docs|docstore)\.parquet",
+            r"(postings|positions|forms|words|docs|docstore)\.parquet",
             rf"attempts/{_ATTEMPT}(\.json|\.stop|-(piece|promises|progress|plan|scratch)\b[-.\w]*)",
             rf"attempts/import-([0-9a-f]{{12}}-[-.\w]+|input-(draft|{_ID * 4})\.warc)",
             rf"attempts/beside-{_ID}{_ID}\.json",
@@ -38,6 +38,10 @@ def is_own(path: str) -> bool:
 
     >>> is_own("documents/round=000001/part-0123456789abcdef.parquet"), is_own("lock.json.0a1b2c3d.tmp")
     (True, True)
+    >>> is_own("documents/round=000001/part-0001-of-0012-0123456789abcdef.parquet")
+    True
+    >>> is_own("index/round=000001/merged-0123456789abcdef/words.parquet")
+    True
     >>> is_own("documents/thesis.odt"), is_own("documents/round=000001/part-1.parquet"), is_own("notes.0a1b2c3d.tmp")
     (False, False, False)
     """
