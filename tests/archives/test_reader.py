@@ -54,6 +54,19 @@ def test_after_damage_it_goes_on_at_the_next_member(tmp_path: Path, compress: Ca
         assert all(line.endswith(f"; the import goes on at byte {start}") for line in troubles)
 
 
+def test_what_stands_behind_a_record_hides_no_other(tmp_path: Path) -> None:
+    """As the zero byte behind each record of StormCrawler until 2018 (pull request 652), and so of CC-NEWS."""
+    members = [gzip.compress(record(number) + b"\0") for number in range(5)]
+    assert read(tmp_path / "a.warc", b"".join(members)) == (list("01234"), [])
+    assert read(tmp_path / "a.warc", b"".join(members[:2])) == (list("01"), [])
+    inner = gzip.compress(b"".join(members))  # a page that is an archive
+    block = b"WARC/1.0\r\nWARC-Target-URI: http://a.test/9\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n" % (
+        len(inner),
+        inner,
+    )
+    assert read(tmp_path / "a.warc", gzip.compress(block, 0) + members[0]) == (list("90"), [])
+
+
 def test_a_wrong_length_is_told(tmp_path: Path) -> None:
     members = [gzip.compress(record(0)), gzip.compress(record(1, 2000)), *(gzip.compress(record(n)) for n in (2, 3))]
     whole, troubles = read(tmp_path / "a.warc", b"".join(members))

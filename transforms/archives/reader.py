@@ -1,5 +1,6 @@
 """Reads the records of a WARC file, past what is damaged. The only module that needs fastwarc."""
 
+import contextlib
 import io
 import re
 import zlib
@@ -19,6 +20,8 @@ HOW_TO_INSTALL = "pip install 'beamtrawl[warc]'"
 
 _CHUNK = 1 << 20
 _GZIP, _ZSTD, _PLAIN = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"WARC/"
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_FAR = 1 << 62  # beyond the end of any file
 _MEMBER = 512  # bytes that are decoded to see whether a record begins
 _MOST_DAMAGED = 100  # places in a file
 _MOST_TRIED = 1_000  # places, of which each may be the next record: in compressed data, few look like one
@@ -68,7 +71,8 @@ class _Bytes(io.RawIOBase):
     """A file from a position on, for the reader, which cannot bear an exception: it is kept in `error`."""
 
     def __init__(self, file: BinaryIO, start: int) -> None:
-        self._file, self._start = file, start
+        self._file, self.start = file, start
+        self._magic: list[int] = []  # where it is in what was read of a file in gzip
         self.error: Exception | None = None
         file.seek(start)
 
@@ -79,17 +83,30 @@ class _Bytes(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return self._file.seek(offset + (self._start if whence == io.SEEK_SET else 0), whence) - self._start
+        return self._file.seek(offset + (self.start if whence == io.SEEK_SET else 0), whence) - self.start
 
     def tell(self) -> int:
-        return self._file.tell() - self._start
+        return self._file.tell() - self.start
 
     def read(self, size: int = -1) -> bytes:
         try:
-            return self._file.read(size)
+            at, data = self._file.tell(), self._file.read(size)
         except Exception as error:
             self.error = error
             return b""
+        if self._magic or (at == self.start and data.startswith(_GZIP)):
+            self._magic += (at + place for place in _places(data, _GZIP))
+        return data
+
+    def goes_back(self, last: int, following: int) -> bool:
+        """Go to the member behind the one at `last` if the reader has left it out, because of bytes behind a record."""
+        passed = [place for place in self._magic if last < place < following]
+        self._magic = [0, *(place for place in self._magic if place >= following)]
+        at, end = self._file.tell(), (_member_end(self._file, last) or 0) if passed else 0
+        if is_left_out := end in passed and _decoded(self._file, end).startswith(_PLAIN):
+            at = self.start = end
+        self._file.seek(at)
+        return is_left_out
 
 
 def read_records(source: Source) -> Iterator[Record | Trouble]:
@@ -106,7 +123,7 @@ def read_records(source: Source) -> Iterator[Record | Trouble]:
         for damaged in range(1, _MOST_DAMAGED + 1):
             last, problem = None, ""
             stream = _Bytes(file, start)
-            for found in _from(stream, start, number):
+            for found in _from(stream, number):
                 if isinstance(found, str):
                     problem = found
                     break
@@ -147,15 +164,7 @@ def _unread(file: BinaryIO, start: int, last: Record | None) -> int | None:
         return start if file.read(_MEMBER).strip() else None
     file.seek(last.offset)
     if (head := file.read(len(_ZSTD))).startswith(_GZIP):
-        file.seek(last.offset)
-        member, at = zlib.decompressobj(zlib.MAX_WBITS | 16), last.offset
-        while not member.eof and (data := file.read(_CHUNK)):
-            while data and not member.eof:
-                member.decompress(data, _CHUNK)
-                data = member.unconsumed_tail
-        if not member.eof:
-            return at
-        at = file.tell() - len(member.unused_data)
+        at = _member_end(file, last.offset) or last.offset
     elif head.startswith(_ZSTD):
         return None
     else:
@@ -164,25 +173,36 @@ def _unread(file: BinaryIO, start: int, last: Record | None) -> int | None:
     return at if file.read(_CHUNK).strip() else None
 
 
-_HEAD_END = re.compile(rb"\r?\n\r?\n")
+def _member_end(file: BinaryIO, start: int) -> int | None:
+    """Where the member of gzip ends that begins at a position; None if the file ends before, or it is damaged."""
+    file.seek(start)
+    member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    with contextlib.suppress(zlib.error):
+        while not member.eof and (data := file.read(_CHUNK)):
+            while data and not member.eof:
+                member.decompress(data, _CHUNK)
+                data = member.unconsumed_tail
+    return file.tell() - len(member.unused_data) if member.eof else None
 
 
-def _from(stream: _Bytes, start: int, number: int) -> Iterator[Record | str]:
+def _from(stream: _Bytes, number: int) -> Iterator[Record | str]:
     """The records from a position on; the last item may be what is wrong after them."""
     from fastwarc.warc import ArchiveIterator  # noqa: PLC0415 - optional
 
     try:
-        records = ArchiveIterator(
-            stream, parse_http=False, quirks_mode=True, max_header_len=HEAD_BYTES, buffer_size=_CHUNK
-        )
-        for found in records:
-            record = Record(found, number, start + found.stream_pos)
-            yield record
-            record.drain()
-            number += 1
-    except DamagedError as error:
-        yield str(error)
-    except OSError as error:
+        while True:
+            last = _FAR
+            for found in ArchiveIterator(stream, parse_http=False, quirks_mode=True, max_header_len=HEAD_BYTES):
+                record = Record(found, number, stream.start + found.stream_pos)
+                if stream.goes_back(last, record.offset):
+                    break
+                yield record
+                record.drain()
+                number, last = number + 1, record.offset
+            else:
+                if not stream.goes_back(last, _FAR):
+                    return
+    except (DamagedError, OSError) as error:
         yield str(error)
 
 
