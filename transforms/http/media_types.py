@@ -68,7 +68,7 @@ _NOT_IN_TEXT = re.compile(rb"[\x01-\x07\x0b\x10-\x1a\x1c-\x1f]")  # NUL, BS, SO 
 _NOT_IN_TEXT_LEAST, _NOT_IN_TEXT_SHARE = 8, 0.04  # of the first bytes; compressed data has 0.09
 
 
-@functools.lru_cache(1024)
+@functools.lru_cache(64)
 def parse(content_type: str | None) -> tuple[str | None, str | None]:
     """The lower-case essence (`type/subtype`) and the charset of a Content-Type, each None if absent.
 
