@@ -60,11 +60,8 @@ def merge(
     if not (merges := [found for choose in choices if (found := choose(crawl, manifests, damage))]):
         return None
     attempt = Attempt.after_earlier(crawl, Step("compact", next_step(manifests).round - 1))
-    load = CompactLoad(
-        sum(each.load.pieces for each in merges),
-        max(each.load.held for each in merges),
-        max(each.load.kept for each in merges),
-    )
+    pieces, held, kept, _ = zip(*(each.load for each in merges), strict=True)
+    load = CompactLoad(sum(pieces), max(held), max(kept))
     work = Work(sum(each.work.expected for each in merges), pieces=load.pieces)
     fitted = Fitted.to_memory(engine, work, load, compact_bound, f"round {attempt.step.round} compact", warn)
     read = [file for each in merges for file in each.read]

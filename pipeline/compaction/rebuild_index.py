@@ -1,6 +1,5 @@
 """The step that rebuilds the index from table documents: for one of another version, or a damaged one."""
 
-import dataclasses
 from collections.abc import Sequence
 from functools import partial
 
@@ -18,24 +17,9 @@ from ..work import work_of
 _DOCUMENTS_PER_SHARD = 5_000  # as in the update step
 
 
-@dataclasses.dataclass(frozen=True)
-class RebuildStep:
-    """The inputs and outputs of such a step; paths are below the crawl directory."""
-
-    root: str
-    round: int
-    documents: Sequence[TableFile]
-    tombstones: Sequence[TableFile]
-    shards: int
-    korean_morphemes: bool
-    index_scope: IndexScope
-    report: str
-
-
-def build(pipeline: beam.Pipeline, step: RebuildStep) -> None:
+def build(pipeline: beam.Pipeline, documents: Sequence[TableFile], reindex: Reindex, report: str) -> None:
     """Read the documents that searches find, and index them."""
-    reindex = Reindex(step.root, step.round, step.tombstones, step.shards, step.korean_morphemes, step.index_scope)
-    pipeline | "Documents" >> beam.Create(step.documents) | "Reindex" >> reindex | "Report" >> ReportFiles(step.report)
+    pipeline | "Documents" >> beam.Create(documents) | "Reindex" >> reindex | "Report" >> ReportFiles(report)
 
 
 def rebuild_index(crawl: CrawlDir, engine: Engine, korean_morphemes: bool, index_scope: IndexScope = WHOLE) -> Manifest:
@@ -51,16 +35,8 @@ def rebuild_index(crawl: CrawlDir, engine: Engine, korean_morphemes: bool, index
     rows = sum(file.rows for file in documents)
     work = work_of("rebuild", documents=rows)
     workers = engine.workers_for(work.seconds) if isinstance(engine, OneMachine) else 1
-    plan = RebuildStep(
-        crawl.root,
-        attempt.step.round,
-        documents,
-        tombstones,
-        max(workers, -(-rows // _DOCUMENTS_PER_SHARD)),
-        korean_morphemes,
-        index_scope,
-        attempt.report,
-    )
-    engine.run(partial(build, step=plan), work.seconds)
+    shards = max(1, -(-rows // _DOCUMENTS_PER_SHARD))
+    reindex = Reindex(crawl.root, attempt.step.round, tombstones, shards, korean_morphemes, index_scope, workers)
+    engine.run(partial(build, documents=documents, reindex=reindex, report=attempt.report), work.seconds)
     folders = [segment.folder for segment in live_index(manifests).segments]
     return attempt.commit(replaced=folders, settings=index_scope.record())

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from beamtrawl.transforms.batches.batch_schemas import PAGES, STALE
 from beamtrawl.transforms.documents.finish_pages import FinishFn
-from beamtrawl.transforms.documents.mark_pages import MarkFn, content_bytes, pages_of, texts_of
+from beamtrawl.transforms.documents.mark_pages import LEAST_BYTES, MarkFn, content_bytes, pages_of, texts_of
 from beamtrawl.transforms.duplicates.exact import DUPLICATES
 from beamtrawl.transforms.tables.batches import read_ipc, to_ipc
 from beamtrawl.transforms.urls import host
@@ -57,7 +57,7 @@ def test_parts_are_all_pages_duplicates_without_text_whatever_the_order_of_batch
         assert part.shard == 7
     assert not pages
     total = size * sum(map(len, batches))
-    assert len(parts) <= 1 or total >= 12 << 20, "a part is worth a worker"
+    assert len(parts) <= 1 or total >= 2 * LEAST_BYTES, "a part is worth a worker"
 
 
 def test_a_page_that_its_host_gives_to_any_path_is_no_document_and_removes_its_older_version(tmp_path):

@@ -27,8 +27,8 @@ CONTENT = ("text", "headings", "sections", "links")
 PART_BYTES = 24 << 20
 """Bytes of the content of a part, more if it is one batch."""
 
-LEAST_BYTES = 6 << 20
-"""Bytes of the content of a part that is worth another worker's while: half a second, and a segment."""
+LEAST_BYTES = 3 << 20
+"""Bytes of the content of a part that is worth another worker's while: a quarter of a second, and a segment."""
 
 _FACTS = [name for name in PAGES.names if name not in CONTENT]
 _LINK_BYTES = 250  # of a link in memory, roughly
@@ -77,8 +77,8 @@ def part_bytes(total: int, workers: int) -> int:
 
     Batches are not cut, so parts are a quarter larger than equal ones: else most rounds have another, small one.
 
-    >>> [part_bytes(size << 20, 2) >> 20 for size in (0, 11, 16, 40, 400)]
-    [6, 11, 10, 24, 24]
+    >>> [part_bytes(size << 20, 2) >> 20 for size in (0, 5, 8, 40, 400)]
+    [3, 5, 5, 24, 24]
     """
     count = min(workers, total // LEAST_BYTES)
     return min(PART_BYTES, max(LEAST_BYTES, 5 * total // (4 * count) if count > 1 else total))

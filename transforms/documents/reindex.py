@@ -7,12 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..indexing.tombstones import REPLACED, read_tombstones
-from ..tables.batches import Batch, by_host, from_ipc
+from ..tables.batches import Batch, by_host, cuts, from_ipc, read_ipc
 from ..tables.damage import require_whole
 from ..tables.schemas import DOCUMENTS
 from ..tables.table_files import TableFile, conform, open_parquet
 from ..urls.index_scope import WHOLE, IndexScope
 from .finish_pages import index_shard, removals_of_pages
+from .mark_pages import part_bytes
 
 
 def findable(documents: pa.Table, tombstones: pa.Table, index_scope: IndexScope = WHOLE) -> pa.Table:
@@ -30,7 +31,7 @@ class Reindex(beam.PTransform):
 
     CrawlDirError if a file is not as it was written.
 
-    Each shard of hosts becomes one segment; its documents are in the memory of one worker.
+    A shard of hosts is divided into parts for so many `workers`; the documents of a part are in the memory of one.
     """
 
     def __init__(
@@ -41,8 +42,10 @@ class Reindex(beam.PTransform):
         shards: int,
         korean_morphemes: bool = False,
         index_scope: IndexScope = WHOLE,
+        workers: int = 1,
     ) -> None:
         super().__init__()
+        self._workers = workers
         self._read = (root, tombstones, shards, index_scope)
         self._write = (root, round_, korean_morphemes)
 
@@ -52,7 +55,9 @@ class Reindex(beam.PTransform):
             | "Spread" >> beam.Reshuffle()
             | "ReadFindable" >> beam.FlatMap(_read, *self._read)
             | "GroupByShard" >> beam.GroupByKey()
-            | "IndexShard" >> beam.FlatMap(_index, *self._write)
+            | "Parts" >> beam.FlatMap(_parts, self._workers)
+            | "SpreadParts" >> beam.Reshuffle()
+            | "IndexPart" >> beam.FlatMap(_index, *self._write)
         )
 
 
@@ -65,6 +70,14 @@ def _read(
         for group in range(opened.num_row_groups):
             found = findable(conform(opened.read_row_group(group), DOCUMENTS), masks, index_scope)
             yield from by_host(found, shards)
+
+
+def _parts(shard: tuple[int, Iterable[bytes]], workers: int) -> Iterator[tuple[int, list[bytes]]]:
+    """The batches of a shard in parts: one of a single site is the work of several workers, too."""
+    batches = sorted(shard[1])
+    sizes = [pc.sum(pc.binary_length(read_ipc(batch, ["text"])["text"])).as_py() or 0 for batch in batches]
+    for first, count in cuts(sizes, part_bytes(sum(sizes), workers)):
+        yield shard[0], batches[first : first + count]
 
 
 def _index(element: tuple[int, Iterable[bytes]], root: str, round_: int, korean_morphemes: bool) -> list[TableFile]:
