@@ -80,8 +80,9 @@ class Bloom:
 
     def _places(self, first: Words) -> list[Words]:
         # Kirsch and Mitzenmacher (2006): linear combinations of two hashes replace any number of hashes.
-        second = first * _SPREAD ^ first >> np.uint64(32)
-        return [(first + np.uint64(i) * second) & self._mask for i in range(_HASHES)]
+        second: Words = first * _SPREAD ^ first >> np.uint64(32)
+        places: list[Words] = [first + np.uint64(i) * second for i in range(_HASHES)]
+        return [place & self._mask for place in places]
 
 
 def _bit(place: Words) -> NDArray[np.uint8]:
