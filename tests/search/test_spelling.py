@@ -9,6 +9,7 @@ from rapidfuzz.distance import OSA
 
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.query.spelling import MAX_NEAR, Dictionary
+from beamtrawl.transforms.directory.own_files import is_own
 from beamtrawl.transforms.indexing import write_segment
 from tests.support.corpus import indexed
 
@@ -65,8 +66,10 @@ def test_a_large_segment_has_a_list_of_its_words_and_the_same_suggestions(tmp_pa
     for few in (64, 0):  # row groups
         monkeypatch.setattr(write_segment, "FEW_GROUPS", few)
         crawl = indexed(tmp_path / str(few), rows[:4], rows[4:])
-        listed = [pq.read_table(path).to_pylist() for path in sorted((tmp_path / str(few)).rglob("words.parquet"))]
+        paths = sorted((tmp_path / str(few)).rglob("words.parquet"))
+        listed = [pq.read_table(path).to_pylist() for path in paths]
         found.append([Index.open(crawl).search(word).suggestion for word in asked])
+    assert all(is_own(path.relative_to(tmp_path / "0").as_posix()) for path in paths)
     assert found == [["lighthouse", "push_back", "signals", None, None]] * 2
     assert [{row["term"]: row["df"] for row in some} for some in listed] == [
         {"lighthouse": n, "push_back": n, "push": n, "back": n, "signals": n, "sea": n, "test": n} for n in (4, 5)

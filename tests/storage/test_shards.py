@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from beamtrawl.transforms.tables.bloom import shard, shards
-from beamtrawl.transforms.tables.key_scan import Wanted, groups_with, matching_rows, shard_stem
+from beamtrawl.transforms.tables.key_scan import Wanted, matching_rows, shard_stem
 from beamtrawl.transforms.tables.schemas import TABLES
-from beamtrawl.transforms.tables.table_files import TableFile, TableWriter, open_parquet
+from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
 
 
 @pytest.mark.parametrize("chunks", [[], [[]], [["a.test", "b.test", "a.test"]], [["a.test"], [], ["c.test", "a.test"]]])
@@ -34,12 +34,3 @@ def test_a_file_of_a_shard_is_opened_for_its_hosts_only(tmp_path: Path) -> None:
         (tmp_path / paths[shard(host, 3) - 1]).rename(tmp_path / "away")  # of another shard: it is not missed
         assert sum(1 for path in paths for _ in matching_rows(str(tmp_path), path, schema, Wanted("host", [host]))) == 1
         (tmp_path / "away").rename(tmp_path / paths[shard(host, 3) - 1])
-
-
-def test_a_row_group_without_values_holds_none(tmp_path: Path) -> None:
-    writer = TableWriter(str(tmp_path), "visits", 1)
-    for rows in ([{"redirect_to": None}] * 2, [{"redirect_to": "http://a.test/"}, {"redirect_to": None}]):
-        writer.write_rows(rows * 99)
-    with open_parquet(str(tmp_path), cast(TableFile, writer.close()).path) as file:
-        assert file.num_row_groups == 2
-        assert list(groups_with(file, "redirect_to", ["http://a.test/"])) == [1]

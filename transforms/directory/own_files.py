@@ -17,7 +17,7 @@ _ATTEMPT = rf"\d{{6,}}-[a-z]+(-[0-9a-f]{{12}})?-{_ID}"
 _OWN = re.compile(
     "|".join(
         (
-            rf"({'|'.join(TABLES)})/{_ROUND}/(part(-\d+-of-\d+)?|kept|merged|beside-{_ID}{_ID})-{_ID}{_ID}\.parquet",
+            rf"({'|'.join(TABLES)})/{_ROUND}/(part(-\d{{4,}}-of-\d{{4,}})?|kept|merged|beside-{_ID}{_ID})-{_ID}{_ID}\.parquet",
             rf"index/(links-(merged|{_ID})/)?{_ROUND}/((shard-\d{{4,}}|merged)-)?{_ID}{_ID}/"
             r"(postings|positions|forms|words|docs|docstore)\.parquet",
             rf"attempts/{_ATTEMPT}(\.json|\.stop|-(piece|promises|progress|plan|scratch)\b[-.\w]*)",

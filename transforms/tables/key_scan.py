@@ -95,8 +95,6 @@ def groups_with(file: pq.ParquetFile, column: str, values: Sequence[Any]) -> Ite
     number = column_number(file, column)
     for group in range(file.num_row_groups):
         found = None if number is None else file.metadata.row_group(group).column(number).statistics
-        if found is not None and not found.num_values:  # all are null
-            continue
         if found is None or not found.has_min_max or _is_any_between(values, found.min, found.max):
             yield group
 
