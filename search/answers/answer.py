@@ -261,7 +261,8 @@ class Answers:
 
     def _scoring(self, parsed: Query, terms: Terms) -> list[Weighted]:
         """What the score of a document is the sum of."""
-        scoring = [Weighted(terms.scored[unit], parsed.weight(unit)) for unit in parsed.scoring]
+        found = [(unit, terms.scored[unit]) for unit in parsed.scoring]
+        scoring = [Weighted(of, parsed.weight(unit, self._corpus.share(of))) for unit, of in found]
         return [*scoring, Weighted(terms.named.scored, 1)] if parsed.names else scoring
 
     def _scores(self, scoring: Sequence[Weighted], docs: Numbers) -> pruning.Floats:

@@ -152,7 +152,7 @@ def explain(corpus: Corpus, doc: int, parsed: Query, terms: Terms) -> Explanatio
     """The explanation of the score of a document."""
     docs = np.array([doc], np.int32)
     found = [(unit, terms.scored[unit]) for unit in parsed.scoring]
-    scores = [(unit, parsed.weight(unit) * float(of.at(docs)[0])) for unit, of in found]
+    scores = [(unit, parsed.weight(unit, corpus.share(of)) * float(of.at(docs)[0])) for unit, of in found]
     if name := terms.named.best_of(doc):
         scores.append((name, float(terms.named.scored.at(docs)[0])))
     parts = []

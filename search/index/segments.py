@@ -106,6 +106,10 @@ class Corpus:
         """The documents past `unavailable_after`, which searches do not find."""
         return self._expiring[self._expires <= now]
 
+    def share(self, found: Scored) -> float:
+        """The share of the documents that have a word or phrase."""
+        return len(found.scores) / max(1, self.documents)
+
     def number(self, doc: int) -> int:
         """The number of the segment of a document."""
         return int(np.searchsorted(self.starts, doc, "right")) - 1

@@ -6,15 +6,14 @@
 
 A word matches all its forms; a phrase, of one word or more, matches exact forms. A token of several words (node.js,
 3.11) matches each of them, and documents that contain them consecutively rank higher; with an operator or a field it is
-a phrase. The fewer words a query has, the more its exact forms score. Two words in a row score where a title has them
-so. An
-identifier (foo_bar, __init__) matches as its parts do, and documents that contain it as it stands rank higher. A word
-with an asterisk (dja*) matches all words of this pattern. A single cluster of a script without spaces (น้ำ) matches all
-pairs of clusters that begin with it. A Korean word also matches by its morphemes, where the index
-has them; with an operator, by all of them or as a phrase. Fields are title and url; filters are site, lang, type, after
-and before. Input that is not of this form is ignored or taken as words, so that every query has an answer; `lexemes`
-decides where operators are text. In a long query phrases are optional. In a shorter query of phrases and words that
-finds nothing, documents without the phrases are weaker matches.
+a phrase. The fewer words a query has, the more its exact forms score; the more, the less those that many documents
+have. Two words in a row score where a title has them so. An identifier (foo_bar, __init__) matches as its parts do, and
+documents that contain it as it stands rank higher. A word with an asterisk (dja*) matches all words of this pattern. A
+single cluster of a script without spaces (น้ำ) matches all pairs of clusters that begin with it. A Korean word also
+matches by its morphemes, where the index has them; with an operator, by all of them or as a phrase. Fields are title
+and url; filters are site, lang, type, after and before. Input that is not of this form is ignored or taken as words, so
+that every query has an answer; `lexemes` decides where operators are text. In a long query phrases are optional. In a
+shorter query of phrases and words that finds nothing, documents without the phrases are weaker matches.
 """
 
 import itertools

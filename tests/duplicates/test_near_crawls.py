@@ -154,6 +154,20 @@ def test_a_near_duplicate_takes_the_place_of_a_representative_that_changes_or_go
     assert [len(found(tmp_path, words[20])) for words in (FIRST, SECOND, THIRD)] == [1, 1, 1]
 
 
+def test_a_document_is_near_the_newest_content_of_another(tmp_path):
+    """Both contents of the other are in table near."""
+    texts = {"/one": html("Story", edited(FIRST)), "/two": html("Story", edited(SECOND, 5))}
+
+    def one(headers: Mapping[str, str]) -> Answer:
+        return texts["/one"]
+
+    with Web({"a.test": {"/one": one, "/two": texts["/two"]}}) as web:
+        crawl(tmp_path, [web.url("a.test", "/one")], engine=Divided())
+        texts["/one"] = html("Story", edited(SECOND), links=["/two"])
+        crawl(tmp_path, rounds=2, engine=Divided(), recrawl__after=0.0)
+    assert near(rows(tmp_path, "documents"), 3) == {"/two": "/one"}
+
+
 SYMBOLS = [f"{of}_{does}" for of in ("tide", "lamp", "boat", "rope", "gull") for does in WORDS] + [
     f"{of.title()}{does.title()}" for of in ("tide", "lamp", "boat", "rope", "gull") for does in WORDS[:12]
 ]

@@ -8,6 +8,7 @@ import pytest
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.bm25f import field_factors, impacts
 from beamtrawl.search.index.postings import Postings
+from beamtrawl.search.query.parse import parse
 from tests.support.corpus import indexed
 
 FIELDS = ("title", "body", "headings", "url", "anchors")
@@ -66,6 +67,34 @@ def test_a_phrase_adds_half_of_what_a_word_as_rare_adds(tmp_path):
     found = explained(tmp_path, [page("1"), page("2", text="green grass")], '"red fish" beacon')
     scores = {part.text: part.score for part in found["1"].parts}
     assert scores["red fish"] == pytest.approx(scores["beacon"] / 2)
+
+
+# words of a query; the weights of one that no document has, a quarter of them, all of them
+COMMON = [(1, [1, 1, 1]), (3, [1, 1, 1]), (4, [1, 0.7165, 0.2636]), (6, [1, 0.3679, 0.0183]), (9, [1, 0.3679, 0.0183])]
+
+
+@pytest.mark.parametrize(("words", "weights"), COMMON)
+def test_the_more_words_a_query_has_the_less_a_common_one_counts(words, weights):
+    parsed = parse(" ".join(f"w{number}" for number in range(words)))
+    assert [parsed.weight("w0", share) for share in (0, 0.25, 1)] == pytest.approx(weights, abs=1e-4)
+
+
+def test_a_common_word_of_vietnamese_loses_half_as_much():
+    parsed = parse("những người đã đến từ biển")
+    assert parsed.weight("đa", 0.25) == pytest.approx(np.exp(-0.5))
+
+
+def test_a_common_word_of_a_sentence_counts_less_in_the_score_and_its_explanation(tmp_path):
+    """The pages have one score each, so that what the first has of "beacon" is seen against the second's rare word."""
+    texts = {"1": "beacon", "2": "heron", **{str(number): "beacon" for number in range(3, 9)}}
+    index = Index.open(indexed(tmp_path, [page(name, text=text) for name, text in texts.items()]))
+    score = {}
+    for query in ("beacon heron grebe", "beacon heron grebe ibis stork crane"):
+        hits = index.search(query, limit=100, explain=True).hits
+        for hit in hits:
+            assert hit.score == pytest.approx(sum(part.score for part in hit.explanation.parts))
+        score[len(query.split())] = {hit.url[-1]: hit.score for hit in hits}
+    assert score[3]["1"] / score[3]["2"] > 10 * score[6]["1"] / score[6]["2"]
 
 
 # facts of a page; the factors of its score by links, quality and freshness

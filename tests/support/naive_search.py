@@ -17,7 +17,7 @@ FIELDS = ("title", "body", "headings", "url", "anchors")
 # The numbers of docs/ranking.md, and not those of the program: what is compared with them is held by them.
 WEIGHTS = {"title": 2.0, "body": 1.0, "headings": 3.0, "url": 3.0, "anchors": 3.0}
 B = {"title": 0.75, "body": 0.6, "headings": 0.75, "url": 0.75, "anchors": 0.75}
-K1, NAMES, PHRASE, PAIR, SECTION, URL_ALONE = 1.2, 1.0, 0.5, 0.25, 0.6, 0.1
+K1, NAMES, PHRASE, PAIR, SECTION, URL_ALONE, COMMON = 1.2, 1.0, 0.5, 0.25, 0.6, 0.1, 4.0
 LINKS, HALF_RANK, SPAM = 0.1, 10.0, 0.5
 FRESH, FRESH_DAYS = 0.05, 365.0
 
@@ -131,6 +131,7 @@ class Naive:
         }
         self.now = max(document.row["fetched_at"] for document in self.documents)
         self.count = functools.cache(lambda number, unit: self.documents[number].count(unit))
+        self.having = functools.cache(self._having)
         self.idf = functools.cache(self._idf)
         self.score = functools.cache(self._score)
 
@@ -144,7 +145,7 @@ class Naive:
             fresh = 0.5 ** (max(days, 0.0) / FRESH_DAYS)
         return links * quality * (1 + FRESH * fresh)
 
-    def having(self, unit):
+    def _having(self, unit):
         return sum(any(self.count(number, unit).values()) for number in range(len(self.documents)))
 
     def _idf(self, unit):
@@ -168,7 +169,8 @@ class Naive:
         return weight * (frequency * (K1 + 1) / (K1 + frequency) + NAMES * names / (K1 + names))
 
     def weight(self, query, unit):
-        return query.weight(unit)
+        decay = COMMON * (1 - query.nearness) / max(1, query.exact_weight)
+        return query.weight(unit) * math.exp(-decay * self.having(unit) / len(self.documents))
 
     def sum_of_idf(self, words, query):
         return sum(self.idf(word) * min(1, query.weight(word)) for word in words)
