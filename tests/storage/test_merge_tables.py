@@ -109,6 +109,21 @@ def test_a_merge_of_many_rows_has_several_parts(tmp_path):
     assert 4 <= len(parts_of(root, "urls", files, 20)) <= 11
 
 
+def test_files_of_one_row_group_each_are_divided_too(tmp_path):
+    """Those of an update step are by key: each is from the first host to the last."""
+    root = str(tmp_path)
+    files = [
+        write(
+            root, "urls", sorted(rows(*((f"h{n:04d}.test", page, 1) for n in range(700))), key=lambda row: row["host"])
+        )
+        for page in range(6)
+    ]
+    sizes = [sum(file.rows for file in merge(part, root, 7)) for part in parts_of(root, "urls", files, 2_000)]
+    assert sum(sizes) == 4_200
+    assert len(sizes) >= 2
+    assert max(sizes) < 4_000
+
+
 def test_rows_without_a_value_are_in_the_first_part(tmp_path):
     root = str(tmp_path)
     times = [None, *(datetime(2026, 11, day, tzinfo=UTC) for day in range(1, 6))]
@@ -183,8 +198,9 @@ def test_a_file_without_the_column_yields_all_rows(tmp_path):
 # (rows, bytes) of the files of each table; pieces and MB held
 LOADS = {
     "nothing": ({}, (0, 0)),
-    "a sorted table": ({"urls": [(400_000, 2_000_000), (50_000, 1_000_000)]}, (1, 60)),
-    "ranges": ({"urls": [(400_000, 20_000_000), (600_000, 30_000_000)]}, (2, 500)),
+    "a sorted table": ({"urls": [(200_000, 20_000_000), (50_000, 1_000_000)]}, (1, 420)),
+    "rows that compress well": ({"urls": [(200_000, 2_000_000), (50_000, 1_000_000)]}, (1, 200)),
+    "ranges": ({"urls": [(400_000, 20_000_000), (600_000, 30_000_000)]}, (4, 250)),
     "a log": ({"links": [(9_000_000, 90_000_000)]}, (1, 100)),
     "a small log": ({"links": [(9, 1_000_000)]}, (1, 20)),
     "several": ({"urls": [(9, 1_000_000)], "links": [(9_000_000, 90_000_000)]}, (2, 100)),

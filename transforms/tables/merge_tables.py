@@ -15,12 +15,14 @@ from .layouts import LAYOUTS, Layout, arrange
 from .schemas import TABLES
 from .table_files import TableFile, TableWriter, conform, open_parquet, present, statistics
 
-RANGE_ROWS = 500_000
+RANGE_ROWS = 250_000
 """Rows that are sorted at a time, about; they become one file."""
 
 _LOG_ROWS = 16_384  # of a row group of a table that is not sorted
 _LOG_BYTES = 16 << 20
 _IN_MEMORY = 20  # times the bytes of the files, with the copies that are sorted
+_SAMPLED = 250  # rows, of which one tells where a range may begin
+_ROW_BYTES = 800  # of them in memory, at least: URLs that differ in a number compress well
 
 _COUNTED = {"urls": "state", "aliases": "state"}  # columns whose values the file of a table counts
 
@@ -40,7 +42,8 @@ def load_of(files: Mapping[str, Sequence[TableFile]]) -> CompactLoad:
     for table, some in files.items():
         size, rows = (sum(getattr(file, name) for file in some) for name in ("bytes", "rows"))
         ranges = max(1, -(-rows // RANGE_ROWS)) if table in LAYOUTS else 1
-        held = max(held, _IN_MEMORY * size // ranges if table in LAYOUTS else min(_IN_MEMORY * size, 6 * _LOG_BYTES))
+        ranged = max(_IN_MEMORY * size, _ROW_BYTES * rows) // ranges
+        held = max(held, ranged if table in LAYOUTS else min(_IN_MEMORY * size, 6 * _LOG_BYTES))
         pieces += ranges
     return CompactLoad(pieces, held)
 
@@ -62,15 +65,17 @@ def parts_of(root: str, table: str, files: Sequence[TableFile], rows: int = RANG
 
 
 def _starts(root: str, path: str, order: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], int]]:
-    """(the first values of a row group, its rows), as far as its statistics tell."""
+    """(the values of a row, how many rows are from there to the next such row), in any order.
+
+    Statistics of row groups say less: a small file is one, from the first host to the last, as are a hundred others.
+    """
     with open_parquet(root, path) as file:
-        for group in range(file.num_row_groups):
-            first = statistics(file, group, order[0])
-            if first is None or not first.has_min_max:
-                continue
-            second = statistics(file, group, order[-1]) if first.min == first.max else None
-            values = (first.min, second.min) if second and second.has_min_max else (first.min,)
-            yield values[: len(order)], file.metadata.row_group(group).num_rows
+        for group in range(file.num_row_groups if len(present(file, order)) == len(order) else 0):
+            rows = file.read_row_group(group, list(order), use_threads=False)
+            some = rows.take(pa.array(np.arange(0, rows.num_rows, _SAMPLED)))
+            for number, values in enumerate(zip(*(some[name].to_pylist() for name in order), strict=True)):
+                if None not in values:
+                    yield values, min(_SAMPLED, rows.num_rows - number * _SAMPLED)
 
 
 def merge(part: Part, root: str, round_: int) -> Iterator[TableFile]:
