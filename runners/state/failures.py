@@ -25,13 +25,11 @@ def failed_seeds(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Row]:
     seeds = read_table(crawl.root, paths_of(manifests, "seeds"), SEEDS, ["url_key", "host"])
     if not seeds.num_rows:
         return []
-    columns, wanted = ["url_key", "url", "round", "state", "reason", "last_status"], Wanted.of(seeds, "url_key", "host")
+    columns = ["url_key", "url", "round", "state", "reason", "last_status"]
+    hosts, keys = pc.unique(seeds["host"]).sort().to_pylist(), seeds["url_key"].combine_chunks()
     found = [pa.schema([URLS.field(name) for name in columns]).empty_table()]
-    found += (
-        rows.filter(pc.is_in(rows["url_key"], value_set=seeds["url_key"]))
-        for path in paths_of(manifests, "urls")
-        for rows in matching_rows(crawl.root, path, URLS, wanted, columns)
-    )
+    for path in paths_of(manifests, "urls"):
+        found += matching_rows(crawl.root, path, URLS, Wanted("host", hosts, "url_key", keys), columns)
     rows = newest_rows(pa.concat_tables(found), "url_key")
     return list(filter(has_failed, rows.filter(pc.not_equal(rows["state"], "fetched")).to_pylist()))
 

@@ -35,6 +35,11 @@ def test_a_word_is_a_misspelling_of_one_that_is_twenty_times_as_frequent() -> No
     assert [words.usual("harbur", documents) for documents in (1, 2, 3)] == ["harbour", "harbour", None]
 
 
+def test_the_documents_of_all_segments_count() -> None:
+    tables = ({"term": ["sand", "send"], "df": [5, 4]}, {"term": ["send"], "df": [2]})
+    assert Dictionary(map(pa.table, tables)).near("sxnd") == ["send", "sand"]
+
+
 def test_words_of_several_segments_and_scripts_are_compared_as_if_one_by_one() -> None:
     """Most words are excluded by their letters and lengths: none that is near may be."""
     pick = random.Random(1)
