@@ -22,7 +22,7 @@ from ..transforms.robots.lookup import LAST_GOOD
 from ..transforms.robots.rules import Verdict
 from ..transforms.settings import Politeness
 from ..transforms.tables.key_scan import Wanted, matching_rows
-from ..transforms.tables.schemas import HOSTS, ROBOTS, TIME, TRAP_SAMPLES, TRAPS, HostRow
+from ..transforms.tables.schemas import HOSTS, ROBOTS, TIME, TRAP_QUEUES, TRAP_SAMPLES, TRAPS, HostRow
 from ..transforms.tables.table_files import read_table
 
 
@@ -35,7 +35,7 @@ class FetchStep:
     waiting: Waiting
     robots: Sequence[str]  # paths of robots files of earlier rounds
     hosts: Sequence[str]  # and of hosts files
-    traps: Sequence[str]  # and of traps and trap_samples files
+    traps: Sequence[str]  # and of trap_samples and trap_queues files
     held: Mapping[str, datetime]  # hosts that may not be requested yet, and until when
     bounds: Bounds  # on the frontier rows that are read
     leftovers: Leftovers  # of earlier attempts
@@ -147,29 +147,19 @@ def resting_hosts(path: str, root: str, politeness: Politeness, now: datetime) -
 
 
 def known_traps(path: str, root: str, hosts: Wanted) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the columns of a traps or trap_samples file that limit the visits of a host, by host."""
-    table, columns = (TRAPS, _JUDGED) if path.startswith("traps/") else (TRAP_SAMPLES, ["host", "forms"])
-    for rows in matching_rows(root, path, table, hosts, columns):
+    """Yield the columns of a file of traps, trap_samples or trap_queues that limit the visits of a host, by host."""
+    schema, columns = _LIMITING[path.partition("/")[0]]
+    for rows in matching_rows(root, path, schema, hosts, columns):
         yield from ((row["host"], row) for row in rows.to_pylist() if row.get("forms") != b"")
 
 
 _JUDGED = [
-    "host",
-    "template",
-    "kind",
-    "round",
-    "state",
-    "first",
-    "pages",
-    "news",
-    "fresh",
-    "failed",
-    "redirected",
-    "budget",
-    "unresolved",
-    "recent_pages",
-    "recent_fresh",
+    *("host", "template", "kind", "round", "state", "first", "pages", "news", "fresh", "different", "failed"),
+    *("redirected", "budget", "unresolved", "recent_pages", "recent_fresh", "waiting", "requested"),
 ]
+_QUEUED = ["host", "template", "kind", "round", "waiting", "held"]
+_LIMITING = {"traps": (TRAPS, _JUDGED), "trap_samples": (TRAP_SAMPLES, ["host", "forms"])}
+_LIMITING |= {"trap_queues": (TRAP_QUEUES, _QUEUED)}
 
 
 _EARLIER = ("robots", "hosts", "traps", "visited")

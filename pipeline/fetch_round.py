@@ -50,7 +50,10 @@ def plan_fetch(
         waiting=Waiting.of(manifests),
         robots=paths_of(manifests, "robots"),
         hosts=paths_of(manifests, "hosts"),
-        traps=[*paths_of(judging, "traps"), *paths_of(judging, "trap_samples")],
+        traps=[
+            *(path for table in ("traps", "trap_samples") for path in paths_of(judging, table)),
+            *paths_of((m for m in judging if m.round == attempt.step.round - 1), "trap_queues"),
+        ],
         held=held.until,
         bounds=Bounds(
             situation.at,

@@ -31,10 +31,10 @@ from beamtrawl.transforms.tables.schemas import FRONTIER, URLS
 from beamtrawl.transforms.tables.sitemap_terms import PROBE
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
 from beamtrawl.transforms.traps.holds import Holds, count_held, count_waiting, hold
-from beamtrawl.transforms.traps.judge import Queue
+from beamtrawl.transforms.traps.judge import queues_of
 from beamtrawl.transforms.traps.news import Duplicates
 from beamtrawl.transforms.traps.novelty import unpack
-from beamtrawl.transforms.traps.template_rows import Name, State, newest_by_template
+from beamtrawl.transforms.traps.template_rows import State, newest_by_template
 from beamtrawl.transforms.traps.watch_host import Watched, watch_host
 from beamtrawl.transforms.urls.filters import UrlFilter
 from tests.support.web import OTHERWISE, Page, answer_of, status
@@ -103,14 +103,13 @@ def crawl_rounds(
     seed = {"priority": 1.0, "reason": "seed", "redirects": 0, "failures": 0, "discovered_round": 1}
     frontier = [dict.fromkeys(FRONTIER.names) | home | seed]
     traps, samples, contents = list[Row](), list[Row](), _Contents()
-    queues: dict[Name, Queue] = {}
+    queues = list[Row]()
     visited: list[list[str]] = []
     for round_ in range(1, rounds + 1):
         forms = {form for row in samples for form in unpack(row["forms"])}
         due = [Due(*(row.get(name) for name in Due._fields[:-1])) for row in frontier]
-        chosen = choose(
-            due, _SETTINGS.limits.max_pages_per_host_per_round, Budgets(traps, forms, _ALLOWED, secret).admit
-        )
+        budgets = Budgets(traps, forms, _ALLOWED, secret, queues)
+        chosen = choose(due, _SETTINGS.limits.max_pages_per_host_per_round, budgets.admit)
         if not chosen:
             break
         visits = [_visit(one, site, round_) for one in chosen]
@@ -128,7 +127,10 @@ def crawl_rounds(
         kept = {row["url_key"] for row in frontier}
         counts = count_waiting(frontier, holds)
         held_now = count_held([row for row in waiting if row["url_key"] not in kept], holds)
-        queues = {name[1:]: Queue(counts[name], held_now[name]) for name in {*counts, *held_now}}
+        queues = [
+            {"template": name[1], "kind": name[2], "round": round_, "waiting": counts[name], "held": held_now[name]}
+            for name in {*counts, *held_now}
+        ]
         known |= {row["url_key"]: dict.fromkeys(URLS.names) | row for row in changed}
         if watched.reopened:
             keys = {row["url_key"] for row in frontier}
@@ -141,7 +143,7 @@ def crawl_rounds(
 
 def _judge(
     visits: list[Row], url_filter: UrlFilter, contents: _Contents, traps: Sequence[Row], samples: Sequence[Row],
-    queues: Mapping[Name, Queue], round_: int, secret: bytes,
+    queues: Sequence[Row], round_: int, secret: bytes,
 ) -> tuple[Watched, list[Row], list[Row]]:  # fmt: skip
     """(what `watch` finds, facts, candidates) of a round's visits."""
     copies, near = dict[bytes, bytes](), dict[bytes, bytes]()
@@ -159,8 +161,9 @@ def _judge(
             copies[key] = owner
         elif like := contents.resembled(key, judged(visit["url"], page, True).get("signature")):
             near[key] = like
+    waiting = queues_of(queues, round_ - 1)
     watched = watch_host(
-        HOST, yield_rows(seen), Duplicates(copies, near), traps, samples, queues, _ALLOWED, round_, secret
+        HOST, yield_rows(seen), Duplicates(copies, near), traps, samples, waiting, _ALLOWED, round_, secret
     )
     stale, gone = set(watched.stale), set(watched.gone)
     facts = [fact | {"outcome": Outcome.GONE_BY_CONTENT} if fact["url_key"] in gone else fact for fact in facts]

@@ -5,7 +5,7 @@ import pytest
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
 from beamtrawl.transforms.traps.discovery import Known, shape_of
-from beamtrawl.transforms.traps.judge import Counts, Queues, judge
+from beamtrawl.transforms.traps.judge import Counts, judge
 from beamtrawl.transforms.traps.template_rows import Kind, new_row
 from tests.frontier.test_own_links import ESSAYS, ITEMS, listed, text
 from tests.frontier.test_selection import due
@@ -59,8 +59,8 @@ def test_their_kind_is_foreign_whatever_else_is_known() -> None:
 
 
 def test_their_templates_do_not_count_for_links_that_lead_back() -> None:
-    foreign = new_row("a.test", ("/a/*", Kind.FOREIGN)) | {"pages": 40, "first": 1, "round": 1}
-    series = new_row("a.test", ("/b/*", Kind.PLAIN)) | {"pages": 40, "first": 2, "round": 2}
+    foreign = new_row(("/a/*", Kind.FOREIGN)) | {"pages": 40, "first": 1, "round": 1}
+    series = new_row(("/b/*", Kind.PLAIN)) | {"pages": 40, "first": 2, "round": 2}
     assert not Known([foreign, series]).leads_back("/b/*", "/a/*")
     assert Known([foreign | {"kind": Kind.PLAIN}, series]).leads_back("/b/*", "/a/*")
 
@@ -76,7 +76,7 @@ def test_they_have_budgets_of_their_own_and_a_sample_of_them_is_taken() -> None:
 
 
 def test_a_closed_template_of_theirs_has_few_requests_however_many_were_good() -> None:
-    row = new_row("a.test", ("/a/*", Kind.FOREIGN))
+    known, name = Known(), ("/a/*", Kind.FOREIGN)
     for round_, counts in enumerate((Counts(200, 200, 200, 200), Counts(400, 60, 60, 400)), 1):
-        row = judge(row, counts, [], round_, Queues(), {})
+        row = judge(known, name, counts, [], round_, {}, 0)
     assert (row["state"], row["budget"]) == ("throttled", 48)

@@ -2,6 +2,8 @@
 
 import doctest
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from beamtrawl.transforms.traps import template_rows
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
 from beamtrawl.transforms.traps.discovery import Known, shape_of
 from beamtrawl.transforms.traps.holds import Holds, TrappedHost, count_held, count_waiting, hold
-from beamtrawl.transforms.traps.judge import Counts, Queue, Queues, end, judge
+from beamtrawl.transforms.traps.judge import Counts, Queues, drained, end, judge, queues_of
 from beamtrawl.transforms.traps.template_rows import Kind, State, new_row
 from beamtrawl.transforms.urls import templates
 from tests.support.committed import commit_rows
@@ -37,15 +39,24 @@ JUDGED = {
     "several contradict": ([(24, 0), (8, 5)], Kind.PLAIN, "throttled", 40),
     "new no more": ([(100, 100), (200, 4)], Kind.PLAIN, "throttled", 32),
 }
-NOTHING = Queues()
 
 
 def after(rounds: list[tuple[int, int]], kind: Kind = Kind.PLAIN, template_: str = "/a/*") -> dict:
-    row = new_row("a.test", (template_, kind))
+    row = {"host": "a.test"} | new_row((template_, kind))
     for number, (pages, fresh) in enumerate(rounds, 1):
-        counts = Counts(pages=pages, fresh=fresh, news=fresh, different=pages)
-        row = judge(row, counts, ["http://a.test/a/x"], number, NOTHING, {})
+        row = judged(row, Counts(pages=pages, fresh=fresh, news=fresh, different=pages), number)
     return row
+
+
+def judged(row: dict, counts: Counts, round_: int, queues: Queues = MappingProxyType({}), requested: int = 0) -> dict:
+    """The row after a round, if its host has no other."""
+    return judge(Known([row]), (row["template"], row["kind"]), counts, ["http://a.test/a/x"], round_, queues, requested)
+
+
+def ended(row: dict, is_idle: bool, round_: int, *others: dict) -> dict:
+    known, name = Known([row, *others]), (row["template"], row["kind"])
+    end(known, name, is_idle, round_)
+    return known.rows[name]
 
 
 @pytest.mark.parametrize(("rounds", "kind", "state", "budget"), JUDGED.values(), ids=JUDGED)
@@ -67,49 +78,59 @@ RESULTS = {
 @pytest.mark.parametrize(("counts", "reached", "state"), RESULTS.values(), ids=RESULTS)
 @pytest.mark.parametrize("kind", [Kind.PLAIN, Kind.FOREIGN])
 def test_dead_links_and_redirects_are_results(counts: Counts, reached: int | None, state: str, kind: Kind) -> None:
-    row = judge(new_row("a.test", ("/a/*", kind)), counts, [], 1, NOTHING, {})
+    row = judged(new_row(("/a/*", kind)), counts, 1)
     if reached is not None:
-        row = judge(row, Counts(reached=reached), [], 2, NOTHING, {})
+        row = judged(row, Counts(reached=reached), 2)
     assert row["state"] == state
     assert kind is Kind.PLAIN or state == "open" or row["budget"] <= 48
 
 
-# URLs of the host and of the template that wait, of 100 and 60 before; copies among its pages: budget
+# URLs of the host that wait and that the round has held, of 100 before; copies and dead links among 20 results: number
+# of URLs that are drained
 DRAINS = {
-    "less wait": (Queue(90, 0), Queue(50, 0), 0, 48),
-    "less wait of the host": (Queue(90, 0), None, 0, 48),
-    "as many wait": (Queue(100, 0), Queue(50, 0), 0, 8),
-    "less wait, but each page leads to two thirds of another": (Queue(96, 0), Queue(50, 0), 0, 8),
-    "as many wait of the template": (Queue(90, 0), Queue(60, 0), 0, 8),
-    "less wait because they were held": (Queue(90, 20), Queue(50, 0), 0, 8),
-    "copies": (Queue(90, 0), Queue(50, 0), 8, 8),
+    "less wait": ((90, 0), 0, 0, 48),
+    "as many wait": ((100, 0), 0, 0, 0),
+    "less wait, but each page leads to two thirds of another": ((96, 0), 0, 0, 0),
+    "less wait because they were held": ((90, 10), 0, 0, 0),
+    "most are copies": ((90, 0), 11, 0, 0),
+    "half are copies": ((90, 0), 10, 0, 48),
+    "most are dead links": ((90, 0), 0, 11, 0),
+    "not known": (None, 0, 0, 0),
 }
 
 
-@pytest.mark.parametrize(("queue", "own", "copies", "budget"), DRAINS.values(), ids=DRAINS)
-def test_what_is_finite_and_has_other_pages_is_drained(
-    queue: Queue, own: Queue | None, copies: int, budget: int
-) -> None:
-    row = after([(20, 0)], Kind.SERIES) | {"waiting": 100, "template_waiting": 60, "requested": 12}
-    row |= {"different": 20 - copies - 2} if copies else {}
-    counts = Counts(pages=2, different=0 if copies else 2)
-    row |= {"different": 0} if copies else {}
-    assert judge(row, counts, [], 2, Queues(queue, own, 2), {})["budget"] == budget
+@pytest.mark.parametrize(("queue", "copies", "dead", "count"), DRAINS.values(), ids=DRAINS)
+def test_what_is_finite_and_has_other_pages_is_drained(queue: Any, copies: int, dead: int, count: int) -> None:
+    counts = Counts(pages=20 - dead, different=20 - dead - copies, failed=dead)
+    row = judged(new_row(("/a/*", Kind.SERIES)), counts, 1, {"": (100, 0)}, 12)
+    queues = {"": queue} if queue else {}
+    assert drained(row, queues) == count
+    assert drained(row | {"pages": 180, "different": 180}, queues) in (0, 360)
+    assert drained(row | {"waiting": None}, queues) == drained(row | {"kind": Kind.FOREIGN}, queues) == 0
+
+
+def test_queues_are_sums_of_all_urls_of_a_host_after_the_round() -> None:
+    of_host = {"template": "", "kind": "", "round": 4, "waiting": 3, "held": 1}
+    rows = [of_host, of_host, of_host | {"kind": "foreign"}, of_host | {"round": 3}, of_host | {"template": "/a/*"}]
+    assert queues_of(rows, 4) == {"": (6, 2), "foreign": (3, 1)}
 
 
 @pytest.mark.parametrize("is_copy", [True, False])
 @pytest.mark.parametrize("useful", range(5))
 def test_ten_thousand_pages_with_one_useful_in_five_are_visited_in_ten_rounds(useful: int, is_copy: bool) -> None:
-    left, rounds = 10_000, 0
-    row, queue = new_row("a.test", ("/diff?id", Kind.VARIANT)), None
+    left, rounds, name = 10_000, 0, ("/diff?id", Kind.VARIANT)
+    known, queues, before = Known(), dict[str, tuple[int, int]](), None
     while left:
         rounds += 1
-        pages = min(left, row["budget"])
+        row = known.rows.get(name) or new_row(name)
+        pages = min(left, max(row["budget"], drained(row, queues)))
         fresh = sum(number % 5 == useful for number in range(left, left - pages, -1))
         counts = Counts(pages=pages, fresh=fresh, news=fresh, different=fresh if is_copy else pages)
-        row = end(judge(row, counts, [], rounds, Queues(queue, queue, pages), {}), not fresh, rounds, {})
+        row = judge(known, name, counts, [], rounds, queues, pages)
+        if row["state"] != State.OPEN:
+            end(known, name, not fresh and not (before and drained(before, queues)), rounds)
         left -= pages
-        queue = Queue(left, 0) if row["state"] != State.OPEN else None
+        before, queues = known.rows[name], {"": (left, 0)} if row["state"] != State.OPEN else {}
     assert rounds <= 10  # a walk needs one
 
 
@@ -124,28 +145,26 @@ def test_what_a_fetch_step_reads_decides_all(tmp_path: Path) -> None:
 
 def test_what_had_some_news_lately_is_not_trapped() -> None:
     row = after([(20, 2)], Kind.SERIES)
-    assert end(row | {"state": "throttled"}, True, 9, {})["state"] == "throttled"
-    assert end(after([(30, 0)], Kind.SERIES), True, 2, {})["state"] == "throttled", "it may be finite"
-    assert end(after([(30, 0)], Kind.SERIES), True, 9, {})["state"] == "trapped"
+    assert ended(row | {"state": "throttled"}, True, 9)["state"] == "throttled"
+    assert ended(after([(30, 0)], Kind.SERIES), True, 2)["state"] == "throttled", "it may be finite"
+    assert ended(after([(30, 0)], Kind.SERIES), True, 9)["state"] == "trapped"
 
 
 def test_a_template_is_held_when_its_host_has_nothing_else_and_only_then() -> None:
     row = after([(24, 0)], Kind.WITHOUT_NEWS)
-    assert end(row, False, 3, {}) == row
-    held = end(row, True, 3, {})
+    assert ended(row, False, 3) == row
+    held = ended(row, True, 3)
     assert (held["state"], held["since"]) == ("trapped", 3)
-    assert end(held, False, 4, {})["state"] == "throttled"
-    reopened = judge(held, Counts(20, 20, 20, 20), [], 5, NOTHING, {})
+    assert ended(held, False, 4)["state"] == "throttled"
+    reopened = judged(held, Counts(20, 20, 20, 20), 5)
     assert reopened["state"] == "open"
 
 
 def test_new_templates_start_from_what_those_before_promised() -> None:
     shared = after([(40, 0)], Kind.WITHOUT_NEWS, "*")
-    rows = {("*", Kind.WITHOUT_NEWS): shared}
-    counts = Counts(pages=7, different=7)
-    new = judge(new_row("a.test", ("/b/*", Kind.WITHOUT_NEWS)), counts, [], 2, NOTHING, rows)
-    assert end(new, True, 4, rows)["state"] == "trapped"
-    assert end(new, True, 4, {})["state"] == "throttled"
+    row = judged(new_row(("/b/*", Kind.WITHOUT_NEWS)), Counts(pages=7, different=7), 2)
+    assert ended(row, True, 4, shared)["state"] == "trapped"
+    assert ended(row, True, 4)["state"] == "throttled"
 
 
 def known(*rows: dict) -> Known:
@@ -153,7 +172,7 @@ def known(*rows: dict) -> Known:
 
 
 def visited(template_: str, first: int, pages: int, news: int) -> dict:
-    row = new_row("a.test", (template_, Kind.PLAIN))
+    row = {"host": "a.test"} | new_row((template_, Kind.PLAIN))
     return row | {"round": 9, "first": first, "pages": pages, "fresh": news, "news": news}
 
 
@@ -268,7 +287,7 @@ DUE = {
 URL = {"url_key": KEY, "url": DUE["url"], "state": "due", "fetches": 0, "round": 2}
 
 
-HELD = end(after([(24, 0)], Kind.WITHOUT_NEWS), True, 3, {})
+HELD = ended(after([(24, 0)], Kind.WITHOUT_NEWS), True, 3)
 
 
 TRAPPED = (tuple(TrappedHost("a.test", [HELD], [])),)

@@ -18,7 +18,6 @@ pytestmark = pytest.mark.slow("traps")
 ROUNDS, MOST = 7, 300
 MOST_OF_A_TYPE = 90  # useless fetches for 2,440 links to files of one refused type
 SAMPLED = 48  # useless fetches of a round that need not become fewer
-RISING = {"days.test": 70}  # the same: what seems to be finite is drained
 NAMES = {"fresh-redirects.test", "logins", "sorted folders"}  # of two traps: redirects or lists, and where they lead
 ENDED = {"own-words.test", "sorry"}  # pages that the host gives to any path are gone, and lead nowhere
 LAST = 16  # rounds after which a crawl of a trap has ended
@@ -45,7 +44,7 @@ def test_a_trap_costs_little_and_less_in_each_round(name: str) -> None:
     assert 0 < sum(useless[:ROUNDS]) <= (MOST_OF_A_TYPE if name == "files.test" else MOST)
     worst = useless.index(max(useless))
     after = list(zip(useless[worst:], useless[worst + 1 :], strict=False))
-    assert [pair for pair in after if pair[1] > max(pair[0], RISING.get(name, SAMPLED))] == [], useless
+    assert [pair for pair in after if pair[1] > max(pair[0], SAMPLED)] == [], useless
     assert crawled.waiting == set(), "the crawl has not ended"
     assert bool(crawled.held) == (name not in ENDED)
     names = set(group_templates(crawled.closed).values())

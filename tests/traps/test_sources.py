@@ -8,7 +8,8 @@ import pytest
 from beamtrawl.transforms.frontier.selection import Due
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
-from beamtrawl.transforms.traps.judge import Counts, Queues, judge
+from beamtrawl.transforms.traps.discovery import Known
+from beamtrawl.transforms.traps.judge import Counts, judge
 from beamtrawl.transforms.traps.template_rows import Kind, new_row
 from tests.frontier.test_selection import due
 from tests.support.honest_sites import page, story
@@ -32,7 +33,7 @@ def test_dead_links_of_one_place_cost_no_page_of_another(name: str) -> None:
     assert crawled.waiting == set(), "the crawl has not ended"
 
 
-CLOSED = new_row("a.test", ("/item/*", Kind.PLAIN)) | {"pages": 30, "state": "throttled", "round": 5, "budget": 1}
+CLOSED = new_row(("/item/*", Kind.PLAIN)) | {"pages": 30, "state": "throttled", "round": 5, "budget": 1}
 TRIED = CLOSED | {"template": "/item/* linked by /list/a", "pages": 2, "state": "trapped", "budget": 0}
 
 
@@ -65,9 +66,10 @@ def test_the_links_of_a_page_start_from_what_their_template_promises() -> None:
     useless, name = Counts(pages=2, different=2), (TRIED["template"], Kind.PLAIN)
     for state, is_closed in (("throttled", True), ("open", False)):
         above = CLOSED | {"state": state, "recent_pages": 30.0, "recent_fresh": 0.0 if is_closed else 30.0}
-        row = judge(new_row("a.test", name), useless, [], 6, Queues(), {("/item/*", Kind.PLAIN): above})
+        known = Known([above])
+        row = judge(known, name, useless, [], 6, {}, 0)
         assert (row["state"], row["budget"]) == (("throttled", 0) if is_closed else ("open", 4))
-        good = judge(row, useless._replace(fresh=1), [], 7, Queues(), {("/item/*", Kind.PLAIN): above})
+        good = judge(known, name, useless._replace(fresh=1), [], 7, {}, 0)
         assert good["budget"] >= 8
 
 

@@ -8,25 +8,32 @@ from operator import itemgetter
 from ..tables.schemas import Row
 from ..traps.allow_list import AllowList
 from ..traps.discovery import Known, UrlShape, shape_of, source_name
-from ..traps.judge import budget_of, first_budget, is_exempt
+from ..traps.judge import drained, is_exempt, queues_of
 from ..traps.template_rows import SOURCE, Name, template_part
 from ..urls.templates import template
 from .selection import Due
 
-_SAMPLE = (
-    2  # URLs of a page of whose links to a closed template none was tried; and so many pages of a template, at least
-)
+_SAMPLE = 2  # URLs of a page of whose links to a closed template none was tried, and such pages of a template, at least
 _GROWTH = 6  # such pages for each page of their template whose links were good
 
 
 class Budgets:
     """The budgets of a host's templates in a round.
 
-    `rows` are of table traps, `forms` are the visited forms, and `secret` draws what is sampled.
+    `rows` are of table traps, `forms` are the visited forms, and `secret` draws what is sampled; `queues` are rows of
+    table trap_queues.
     """
 
-    def __init__(self, rows: Iterable[Row], forms: Iterable[int], is_allowed: AllowList, secret: bytes = b"") -> None:
+    def __init__(
+        self,
+        rows: Iterable[Row],
+        forms: Iterable[int],
+        is_allowed: AllowList,
+        secret: bytes = b"",
+        queues: Iterable[Row] = (),
+    ) -> None:
         self._known, self._is_allowed, self._secret = Known(rows, forms), is_allowed, secret
+        self._queues = queues_of(queues, self._known.round)
         self._sampled: dict[tuple[str | None, ...], Counter[Name]] = {}  # by template of pages: URLs by page
         self._left: dict[Name, int] = {}
         good = (name for name, row in self._known.rows.items() if SOURCE in name[0] and row["recent_fresh"])
@@ -93,6 +100,6 @@ class Budgets:
 
     def _budget(self, name: Name) -> int:
         row = self._known.rows.get(name)
-        if row is None:
-            return first_budget(name, self._known.rows)
-        return budget_of(row, self._known.rows) if SOURCE in name[0] else int(row["budget"])
+        if row is None or SOURCE in name[0]:
+            return self._known.budget(name)
+        return max(int(row["budget"]), drained(row, self._queues))

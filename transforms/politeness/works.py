@@ -70,7 +70,7 @@ def work_of(
 
 
 def _budgets(sides: Mapping[str, Iterable[Any]], context: VisitContext, now: datetime) -> Budgets:
-    """Return the budgets of a host's templates, by its rows of traps and of trap_samples.
+    """Return the budgets of a host's templates, by its rows of traps, trap_samples and trap_queues.
 
     What the host's robots.txt is known to forbid passes beside them: it costs no request, and ends in this round.
     """
@@ -88,7 +88,8 @@ def _budgets(sides: Mapping[str, Iterable[Any]], context: VisitContext, now: dat
         known = robots().get(origin(url))
         return known is not None and known.verdict is not Verdict.UNREACHABLE and not known.allows(url)[0]
 
-    return Budgets((row for row in rows if "template" in row), forms, is_free, context.secret)
+    queues = [row for row in rows if "held" in row]
+    return Budgets((row for row in rows if "state" in row), forms, is_free, context.secret, queues)
 
 
 def turn_of(work: Work, context: VisitContext, now: datetime, clock: Clock = SYSTEM_CLOCK) -> host_queue.HostTurn:

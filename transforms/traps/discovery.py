@@ -8,9 +8,24 @@ from typing import Any, NamedTuple
 from ..tables.schemas import Row
 from ..urls.canonical import is_foreign
 from ..urls.templates import family, form, query_template, template
-from .template_rows import ANY, SOURCE, Kind, Name, State, is_shared, newest_by_template, template_part
+from . import promise
+from .template_rows import (
+    ANY,
+    FIRST,
+    GROWTH,
+    SOURCE,
+    Kind,
+    Name,
+    State,
+    is_shared,
+    newest_by_template,
+    requests_of,
+    template_part,
+)
 
 _OFTEN = 1 / 2  # share of pages with news from which on a template's links lead on, not back
+_SHARED = (16, 2)  # pages in the first round, and growth, of all new templates together
+_OF_SOURCE = 4  # least pages per round by the links of a page to an open template
 
 
 class UrlShape(NamedTuple):
@@ -19,10 +34,9 @@ class UrlShape(NamedTuple):
     template: str
     form: int | None  # the hash of its form, if it has opaque tokens
     referrer: str | None  # the template of the linking page; None: on another host
-    is_same_path: bool  # same path as the referrer
-    is_nested: bool  # the path of the referrer below another folder
-    is_foreign: bool = False  # only other sites link to it
-    source: str | None = None  # the path and query of the linking page; None: on another host, or a redirect
+    is_variation: bool  # of the linking page: the same path, or the same below another folder
+    is_foreign: bool  # only other sites link to it
+    source: str | None  # the path and query of the linking page; None: on another host, or a redirect
 
 
 def from_elsewhere(row: Mapping[str, Any]) -> bool:
@@ -34,17 +48,17 @@ def from_elsewhere(row: Mapping[str, Any]) -> bool:
 def shape_of(url: str, referrer: str | None = None, foreign: bool | None = False, redirects: int = 0) -> UrlShape:
     """The shape of a URL to which so many redirects in a row have led; `foreign` as in the frontier."""
     scheme, _, host, rest = url.split("/", 3)
-    target, from_template, is_same_path, is_nested, source = "/" + rest, None, False, False, None
+    target, from_template, is_variation, source = "/" + rest, None, False, None
     if referrer and referrer.startswith(f"{scheme}//{host}/"):
         origin = "/" + referrer.split("/", 3)[3]
         source = None if redirects else origin
         path, from_path = target.partition("?")[0], origin.partition("?")[0]
-        from_template, is_same_path = _template(origin), path == from_path
-        is_nested = not is_same_path and from_path != "/" and path.endswith(from_path)
+        from_template = _template(origin)
+        is_variation = path == from_path or (from_path != "/" and path.endswith(from_path))
     is_of_others = is_foreign(url, referrer) if foreign is None else foreign
     bare = form(target)
     code = zlib.crc32(bare.encode()) if bare else None
-    return UrlShape(template(target), code, from_template, is_same_path, is_nested, is_of_others, source)
+    return UrlShape(template(target), code, from_template, is_variation, is_of_others, source)
 
 
 _template = functools.lru_cache(1 << 12)(template)
@@ -53,7 +67,7 @@ _template = functools.lru_cache(1 << 12)(template)
 class Known:
     """The rows of a host by template and kind, and the forms of its visited URLs.
 
-    It has totals per template of what the site itself links.
+    It has totals per template of what the site itself links, as they were when it was made.
     """
 
     def __init__(self, rows: Iterable[Row] = (), forms: Iterable[int] = ()) -> None:
@@ -88,12 +102,10 @@ class Known:
             return Kind.VARIANT
         if is_without_news:
             return Kind.WITHOUT_NEWS
-        path, has_query, _ = shape.template.partition("?")
         if shape.referrer is None:
             return Kind.PLAIN
-        is_one = shape.referrer.partition("?")[0] == path and (shape.is_same_path or not has_query)
-        is_series = is_one or shape.is_nested or self.leads_back(shape.referrer, shape.template)
-        return Kind.SERIES if is_series else Kind.PLAIN
+        is_same = shape.is_variation or shape.referrer.partition("?")[0] == shape.template
+        return Kind.SERIES if is_same or self.leads_back(shape.referrer, shape.template) else Kind.PLAIN
 
     def names_of(self, shape: UrlShape, kind: Kind) -> list[Name]:
         """The rows that say what a URL promises: of its page's links, or of its template and what is like it.
@@ -101,9 +113,9 @@ class Known:
         Until a template has proved something, those shared by new templates apply, too. New combinations of several
         parameters of a path share a row, because filters occur in all combinations.
         """
-        own, source = (shape.template, kind), self.rows.get(source_name(shape, kind) or (SOURCE, kind))
-        if source:
-            return [(source["template"], kind)]
+        own, source = (shape.template, kind), source_name(shape, kind)
+        if source and source in self.rows:
+            return [source]
         if self.has_proved(own):
             return [own]
         queries = query_template(shape.template)
@@ -117,6 +129,30 @@ class Known:
     def is_closed(self, name: Name) -> bool:
         """Whether a template is throttled or trapped."""
         return name in self.rows and self.rows[name]["state"] != State.OPEN
+
+    def promised(self, name: Name) -> float:
+        """What URLs promise: links of a page start from what their template does, this from new templates."""
+        template_, kind = name
+        row, prior = self.rows.get(name), promise.PRIOR
+        if SOURCE in template_:
+            prior = self.promised((template_part(template_), kind))
+        elif template_ != ANY:
+            prior = min(prior, self.promised((ANY, kind)))
+        good, results = (row["recent_fresh"], row["recent_pages"]) if row else (0.0, 0.0)
+        return promise.promise(good, results - good, prior)
+
+    def budget(self, name: Name, last: int = 0) -> int:
+        """How many of the URLs the next round may visit, after one with so many useful results.
+
+        A page of whose links none was useful waits while their template is closed.
+        """
+        (template_, kind), row = name, self.rows.get(name)
+        limits = _SHARED if row and is_shared(template_) else (FIRST[Kind(kind)], GROWTH[Kind(kind)])
+        bad, requests = (row["recent_pages"] - row["recent_fresh"], requests_of(row)) if row else (0.0, 0)
+        budget = promise.budget(self.promised(name), bad, requests, last, *limits)
+        if row is None or SOURCE not in template_ or row["recent_fresh"]:
+            return budget
+        return 0 if self.is_closed((template_part(template_), kind)) else min(budget, _OF_SOURCE)
 
 
 def source_name(shape: UrlShape, kind: Kind) -> Name | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..tables.newest import newest
 from ..tables.schemas import Row
 from .allow_list import AllowList
-from .discovery import Known, from_elsewhere, shape_of, source_name
+from .discovery import Known, from_elsewhere, shape_of
 from .judge import is_exempt
 from .template_rows import Kind, State, is_shared
 
@@ -32,7 +32,7 @@ class Holds:
         self._hosts = {one.host: Known(one.rows, one.forms) for one in map(TrappedHost._make, trapped)}
         self._is_allowed = is_allowed
         self.gone = {key for one in map(TrappedHost._make, trapped) for key in one.gone}
-        self._found: dict[bytes, tuple[list[Row], bool]] = {}  # by key: each URL is looked up for several purposes
+        self._found: dict[bytes, list[Row]] = {}  # by key: each URL is looked up for several purposes
 
     def __bool__(self) -> bool:
         return bool(self._hosts)
@@ -50,22 +50,18 @@ class Holds:
             return []
         if row["url_key"] not in self._found:
             self._found[row["url_key"]] = self._find(row)
-        return self._found[row["url_key"]][0]
+        return self._found[row["url_key"]]
 
-    def _find(self, row: Row) -> tuple[list[Row], bool]:
-        """(the rows that apply to a URL, whether it was found lately, on a page of whose links none was tried)."""
+    def _find(self, row: Row) -> list[Row]:
         known = self._hosts[row["host"]]
         shape = shape_of(row["url"], row["referrer"], row.get("foreign"), row.get("redirects") or 0)
         kind = known.kind_of(shape, bool(row["links_without_news"]))
         names = known.names_of(shape, kind)
-        found = [] if self._is_allowed(row["url"]) else [known.rows[name] for name in names if known.is_closed(name)]
-        is_untried = names[0] == (shape.template, kind) and source_name(shape, kind) is not None
-        return found, is_untried and (row.get("discovered_round") or 0) >= known.round - 1
+        return [] if self._is_allowed(row["url"]) else [known.rows[name] for name in names if known.is_closed(name)]
 
     def __call__(self, row: Row) -> bool:
         """Whether a row is held."""
-        is_trapped = any(one["state"] == State.TRAPPED for one in self.throttled(row))
-        return is_trapped and not self._found[row["url_key"]][1]
+        return any(one["state"] == State.TRAPPED for one in self.throttled(row))
 
 
 def hold(

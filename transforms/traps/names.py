@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from ..urls.templates import family
-from .template_rows import template_part
+from .template_rows import ANY, is_shared, template_part
 
 _MOST = 3  # names of a trap; a general one replaces more
 
@@ -20,8 +20,8 @@ def group_templates(templates: Collection[str]) -> dict[str, tuple[str, ...]]:
     ('/in/**.html', '/in/**/')
     """
     groups: list[tuple[set[str], list[str]]] = []  # marks and templates
-    least = min(map(_sharing, templates), default=0)
-    for template in sorted(name for name in templates if _sharing(name) == least):
+    own = {name for name in templates if not is_shared(name)} or {name for name in templates if name != ANY}
+    for template in sorted(own or templates):
         marks, members = set(_marks(template_part(template))), [template]
         others = [group for group in groups if group[0] & marks]
         for group in others:
@@ -67,8 +67,3 @@ def _name(template: str) -> str:
     if is_query:
         return f"/*?{query.replace('&', '*')}*"
     return family(path) if path.startswith("/") else path
-
-
-def _sharing(template: str) -> int:
-    """0 for a template or an extension, 1 for all queries to a path, 2 for all new templates of a host."""
-    return 2 if template == "*" else int(template.endswith("?*"))

@@ -2,18 +2,18 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from ..batches.batch_schemas import YieldRow
 from ..tables.schemas import Row
+from ..urls.canonical import url_key
 from ..urls.templates import family
 from . import soft_404
 from .discovery import UrlShape
 from .judge import Counts
 from .novelty import Family, pack, unpack
 from .soft_404 import Answers, ErrorPages, Evidence, folder_of
-from .stacks import is_stacked
 from .template_rows import Kind
 
 _VARIED, _LARGE = 5, 1_000
@@ -39,6 +39,26 @@ class Duplicates(NamedTuple):
         return key in self.copies or (key in self.near and is_stacked(request["url"], self.near[key]))
 
 
+def is_stacked(url: str, original: bytes) -> bool:
+    """Whether a URL is that of another page, of some key, with more folders before or after its path.
+
+    A server that ignores a part of a path answers endlessly many paths with one page.
+
+    >>> is_stacked("http://a.test/de/news/x", url_key("http://a.test/news/x"))
+    True
+    >>> is_stacked("http://a.test/x.php/more/", url_key("http://a.test/x.php"))
+    True
+    >>> is_stacked("http://a.test/x?print=1", url_key("http://a.test/x"))
+    False
+    """
+    scheme, _, host, target = url.split("/", 3)
+    path, mark, query = target.partition("?")
+    names = path.split("/")
+    parts = [*("/".join(names[start:]) for start in range(1, len(names)))]
+    parts += ["/".join(names[:end]) + "/" * is_folder for end in range(1, len(names)) for is_folder in (0, 1)]
+    return any(url_key(f"{scheme}//{host}/{part}{mark}{query}") == original for part in parts if part != path)
+
+
 class HostNews:
     """What the pages of a host have shown, in earlier rounds and in this one, by family of templates.
 
@@ -48,14 +68,14 @@ class HostNews:
     """
 
     def __init__(
-        self, trap_samples: Iterable[Row], pages: int, asked: Mapping[str, Answers], answers: Mapping[str, Answers]
+        self, trap_samples: Collection[Row], pages: int, asked: Mapping[str, Answers], answers: Mapping[str, Answers]
     ) -> None:
-        rows, words = list(trap_samples), dict[str, list[bytes]]()
-        for row in rows:
+        words = dict[str, list[bytes]]()
+        for row in trap_samples:
             words.setdefault(row["template"], []).extend(row["words"])
         self._families = {group: Family(seen) for group, seen in words.items()}
         self._words = set[int]().union(*(one.seen for name, one in self._families.items() if name[:1] == "/"))
-        self._telling = sum(row["telling"] or 0 for row in rows if row["template"][:1] == "/")
+        self._telling = sum(row["telling"] or 0 for row in trap_samples if row["template"][:1] == "/")
         self._pages, self._answers = pages, dict(answers)
         self._asked = {**asked, **answers}
         self._refusing = {folder_of(name) for name, one in self._asked.items() if one.answer is ErrorPages.NONE}
@@ -63,21 +83,20 @@ class HostNews:
 
     def take(self, request: YieldRow, shape: UrlShape, kind: Kind, duplicates: Duplicates) -> Counts:
         """Add a page and return what it counts as: fresh, with news, different; `FAILED` if any address gives it."""
-        group, is_series, key = family(shape.template), kind is not Kind.PLAIN, request["url_key"]
+        group, is_series = family(shape.template), kind is not Kind.PLAIN
         answers = self._asked.get(group)
         is_answer = answers is not None and answers.has(request, is_series=is_series)
         if answers is not None and is_answer and answers.frame == request["frame"] and request["depth"]:
             return FAILED
-        name = FOREIGN + group if kind is Kind.FOREIGN else group
-        words = self._families.setdefault(name, Family())
+        words = self._families.setdefault(FOREIGN * (kind is Kind.FOREIGN) + group, Family())
         telling = words.telling
         added = words.take(request, self._words if is_series else frozenset())
-        self._pages += 1
         self._telling += words.telling - telling
         self._words |= added.words
+        self._pages += 1
         is_copy = is_answer or duplicates.has_copy(request)
         is_uniform = self._telling < _VARIED and self._pages < _LARGE
-        is_told = added.has_new_title or (added.is_news and key not in duplicates.near)
+        is_told = added.has_new_title or (added.is_news and request["url_key"] not in duplicates.near)
         is_news = not is_copy and (is_told or is_uniform)
         is_fresh = is_news or (not is_series and not is_copy)
         is_named = added.is_named or not is_news
@@ -94,13 +113,14 @@ class HostNews:
         found = soft_404.suspected(self._evidence, self._linked, self._sizes)
         return dict(itertools.islice(found.items(), soft_404.ASKED_AT_ONCE))
 
-    def rows(self, host: str, round_: int, asked: Iterable[str], forms: Mapping[str, Iterable[int]]) -> list[Row]:
+    def rows(self, host: str, round_: int, asked: Iterable[str], forms: Collection[int]) -> list[Row]:
         """The rows of trap_samples of the round, in which URLs that cannot exist are requested of some families."""
         answers = dict.fromkeys(asked, Answers(ErrorPages.ASKED)) | self._answers
         found = []
-        for group in sorted({*answers, *forms, *(group for group, words in self._families.items() if words.added)}):
+        groups = {*answers, *(group for group, words in self._families.items() if words.added)}
+        for group in sorted(groups | ({""} if forms else set())):  # forms are of no family
             words = self._families.get(group, Family())
             row: Row = {"host": host, "template": group, "round": round_, "telling": words.telling}
-            row["forms"] = pack(forms.get(group, ()))
+            row["forms"] = b"" if group else pack(forms)
             found.append(row | {"words": [pack(words.added)]} | (answers[group].columns() if group in answers else {}))
         return found

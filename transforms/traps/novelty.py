@@ -23,15 +23,16 @@ class Family:
 
     def take(self, page: YieldRow, elsewhere: Set[int] = frozenset()) -> "Novelty":
         """Adds the words of a page and returns their novelty. Words `elsewhere` are known, too."""
-        text = set(filterfalse(self.seen.__contains__, memoryview(page["words"] or b"").cast("I").tolist()))
-        title = text.intersection(unpack(page["title_words"]))  # whose words are among those of the text
+        words = memoryview(page["words"] or b"").cast("I").tolist()
+        text = set(filterfalse(self.seen.__contains__, words))
         if len(self.seen) < _MOST:
             self.seen |= text
             self.added += text
-        new_title, new, own = title - elsewhere, text - elsewhere, unpack(page["own_words"])
-        is_news = bool(new_title) or len(new) >= _ENOUGH
+        new, own = text - elsewhere, unpack(page["own_words"])
+        title = new.intersection(unpack(page["title_words"]))  # whose words are among those of the text
+        is_news = bool(title) or len(new) >= _ENOUGH
         self.telling += len(new) >= _TELLING
-        return Novelty(bool(new_title), is_news, is_news and new_title <= own and len(new - own) < _ENOUGH, text)
+        return Novelty(bool(title), is_news, is_news and title <= own and len(new - own) < _ENOUGH, text)
 
 
 class Novelty(NamedTuple):

@@ -30,15 +30,15 @@ def promise(good: float, bad: float, prior: float = PRIOR) -> float:
     return (good + prior * _STRENGTH) / (good + bad + _STRENGTH)
 
 
-def budget(share: float, bad: float, requests: int, last: float, first: int, growth: int, sample: int = SAMPLE) -> int:
+def budget(share: float, bad: float, requests: int, last: float, first: int, growth: int) -> int:
     """How many URLs with the promise `share` the next round may request, at least one.
 
     Of so many `requests` so far, `last` were good ones of the last round. It is `first` without any, and at most
     `growth` times as many as so far: ever less with the third power of the promise. While no more than `MEMORY` results
-    were bad, it is `sample` at least.
+    were bad, it is SAMPLE at least.
     """
     grown = int(share**3 * (8 * first + growth * requests))
     if not requests:
         return max(1, min(first, grown))
-    sampled = int(sample * 2 ** (-max(0.0, bad - MEMORY) / SAMPLE))
+    sampled = int(SAMPLE * 2 ** (-max(0.0, bad - MEMORY) / SAMPLE))
     return max(1, grown, int(growth / 2 * last), sampled)

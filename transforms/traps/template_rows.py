@@ -10,9 +10,6 @@ from ..tables.schemas import Row
 Name = tuple[str, str]
 """A template, or a template and a page that links it, and the kind of place."""
 
-ENOUGH = 6
-"""Number of results before a template is judged by its own row alone."""
-
 ANY = "*"
 """The template of the row that all new templates of a host share."""
 
@@ -48,14 +45,14 @@ class State(StrEnum):
     TRAPPED = "trapped"  # the same, and its host has nothing else: its URLs are held
 
 
-_COUNTS = ("pages", "fresh", "news", "different", "failed", "redirected", "unresolved", "reached")
+_COUNTS = ("pages", "fresh", "news", "different", "failed", "redirected", "unresolved", "reached", "requested", "since")
 
 
-def new_row(host: str, name: Name) -> Row:
-    """The row of a template before its first request."""
-    row: Row = {"host": host, "template": name[0], "kind": name[1], "state": State.OPEN, "since": 0, "first": None}
-    row |= dict.fromkeys(_COUNTS, 0) | {"round": 0, "samples": [], "recent_pages": 0.0, "recent_fresh": 0.0}
-    return row | {"budget": FIRST[Kind(name[1])], "waiting": None, "template_waiting": None, "requested": 0}
+def new_row(name: Name) -> Row:
+    """The row of a template before its first request, without its host."""
+    row: Row = {"template": name[0], "kind": name[1], "state": State.OPEN, "first": None, "round": 0, "samples": []}
+    row |= dict.fromkeys(_COUNTS, 0) | {"recent_pages": 0.0, "recent_fresh": 0.0, "budget": FIRST[Kind(name[1])]}
+    return row | {"waiting": None}
 
 
 def requests_of(row: Row) -> int:
@@ -79,7 +76,7 @@ def newest_by_template(rows: Iterable[Row]) -> dict[Name, Row]:
     """The newest row of each template and kind; those of kinds of earlier versions are left out."""
     known = (row for row in rows if row["kind"] in FIRST)
     return {
-        name: new_row(row["host"], name) | {column: value for column, value in row.items() if value is not None}
+        name: new_row(name) | {column: value for column, value in row.items() if value is not None}
         for name, row in newest(known, itemgetter("template", "kind")).items()
     }
 

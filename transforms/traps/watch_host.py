@@ -14,11 +14,11 @@ from . import soft_404
 from .allow_list import AllowList
 from .discovery import Known, UrlShape, from_elsewhere, shape_of, source_name
 from .holds import TrappedHost
-from .judge import Counts, Queue, Queues, end, judge
+from .judge import ENOUGH, Counts, Queues, drained, end, judge
 from .news import FAILED, Duplicates, HostNews
 from .novelty import unpack
 from .soft_404 import Answers, ErrorPages
-from .template_rows import ENOUGH, FIRST, SOURCE, Kind, Name, State, is_shared, new_row, template_part
+from .template_rows import FIRST, SOURCE, Kind, Name, State, is_shared, template_part
 
 _OF_SOURCE = 3  # useless results of the links of one page that count for their template in a round: less than `ENOUGH`
 _OF_TEMPLATE = 8  # results of a new template that count for all new templates of its host in a round
@@ -40,16 +40,16 @@ class Watched(NamedTuple):
 
 def watch_host(
     host: str, requests: Collection[YieldRow], duplicates: Duplicates, traps: Iterable[Row],
-    trap_samples: Collection[Row], queues: Mapping[Name, Queue], is_allowed: AllowList, round_: int, key: bytes,
+    trap_samples: Collection[Row], queues: Queues, is_allowed: AllowList, round_: int, key: bytes,
 ) -> Watched:  # fmt: skip
     """Judges the templates of a host by its URLs that were requested for the first time, in the order of their visits.
 
-    `traps` and `trap_samples` are the host's rows before this round, and `queues` the known queues of its throttled
-    templates at that time. `key` makes URLs that cannot exist.
+    `traps` and `trap_samples` are the host's rows before this round, and `queues` what waited then. `key` makes URLs
+    that cannot exist.
     """
     known = Known(traps, (form for row in trap_samples for form in unpack(row["forms"])))
-    forms = dict[str, list[int]]()
-    pages = sum(int(row["pages"]) for row in known.rows.values() if not is_shared(row["template"]))
+    before, forms = dict(known.rows), frozenset(known.forms)
+    pages = sum(int(row["pages"]) for row in before.values() if not is_shared(row["template"]))
     asked = soft_404.answers_of(trap_samples)
     answers, again = _answers(requests, asked)
     news, tally = HostNews(trap_samples, pages, asked, answers), _Tally(known)
@@ -59,33 +59,28 @@ def watch_host(
             continue
         shape = shape_of(request["url"], request["referrer"], request["foreign"], request["redirects"])
         kind = known.kind_of(shape, bool(request["links_without_news"]))
-        if shape.form is not None and not shape.is_foreign and shape.form not in known.forms:
+        if shape.form is not None and not shape.is_foreign:
             known.forms.add(shape.form)
-            forms.setdefault(family(shape.template), []).append(shape.form)
         came, is_free = _REDIRECTED if request["outcome"] == Outcome.REDIRECTED else FAILED, is_allowed(request["url"])
         if request["words"] is not None:
             came = news.take(request, shape, kind, duplicates)
-            if came is FAILED and not is_free:
-                gone.append(request["url_key"])
-            elif not came.fresh and not is_free:
-                stale.append(request["url_key"])
+            if not came.fresh and not is_free:
+                (gone if came is FAILED else stale).append(request["url_key"])
         tally.add(request, shape, kind, came, is_counted=not is_free)
-    suspected, rows = news.suspected() | again, dict(known.rows)
-    for name, came in sorted(tally.counts().items(), key=lambda item: (SOURCE in item[0][0], item)):
-        before = rows.get(name) or new_row(host, name)
-        waited = Queues(queues.get(("", name[1] if name[1] == Kind.FOREIGN else "")), queues.get(name), len(requests))
-        row = judge(before, came, tally.samples.get(name, ()), round_, waited, rows)
+    suspected = news.suspected() | again
+    for name, results in sorted(tally.counts().items(), key=lambda item: (SOURCE in item[0][0], item)):
+        row = judge(known, name, results, tally.samples.get(name, ()), round_, queues, len(requests))
         if row["state"] == State.OPEN and family(template_part(name[0])) in suspected:
             row["budget"] = min(row["budget"], FIRST[Kind(name[1])])  # until its host has answered
-        rows[name] = row
-    reopened = sum(row["state"] != rows[name]["state"] == State.OPEN for name, row in known.rows.items())
-    closed = {name: row for name, row in rows.items() if row["state"] != State.OPEN}
-    if requests:
-        rows |= {name: end(row, tally.is_idle, round_, rows) for name, row in closed.items()}
+    reopened = sum(row["state"] != known.rows[name]["state"] == State.OPEN for name, row in before.items())
+    closed = list(filter(known.is_closed, known.rows))
+    for name in closed if requests else ():
+        end(known, name, tally.is_idle and not (name in before and drained(before[name], queues)), round_)
     probes = [_probe(page, key) for page in suspected.values()]
-    changed = [row for name, row in rows.items() if row is not known.rows.get(name)]
-    trapped = TrappedHost(host, list(rows.values()), sorted(known.forms), gone) if closed or gone else None
-    return Watched(stale, gone, probes, changed, news.rows(host, round_, suspected, forms), trapped, reopened)
+    changed = [row | {"host": host} for name, row in known.rows.items() if row is not before.get(name)]
+    trapped = TrappedHost(host, list(known.rows.values()), sorted(known.forms), gone) if closed or gone else None
+    samples = news.rows(host, round_, suspected, known.forms - forms)
+    return Watched(stale, gone, probes, changed, samples, trapped, reopened)
 
 
 class _Tally:
@@ -93,9 +88,9 @@ class _Tally:
 
     def __init__(self, known: Known) -> None:
         self._known = known
-        self._results = Counter[tuple[tuple[Name, ...], Counts]]()  # of equal requests, by their names and results
-        self._by_source = dict[Name, list[Counts]]()  # of pages whose links were not tried before
-        self._useless, self._of_template = Counter[Name](), Counter[Name]()
+        self._results = dict[Name, list[Counts]]()
+        self._untried = dict[Name, list[Counts]]()  # of pages whose links were not tried before
+        self._useless = Counter[Name]()  # of these
         self._reached = Counter[str]()  # by template of redirects
         self.samples = dict[Name, list[str]]()  # URLs that were not fresh
         self.is_idle = True  # whether all requests were of throttled or trapped templates, and useless
@@ -110,27 +105,26 @@ class _Tally:
             return
         source, own = source_name(shape, kind), (shape.template, kind)
         if source and names[0] == own:
-            self._by_source.setdefault(source, []).append(came)
+            self._untried.setdefault(source, []).append(came)
             self._useless[source] += not came.fresh
-            if self._useless[source] > _OF_SOURCE and not came.fresh:
+            if not came.fresh and self._useless[source] > _OF_SOURCE:
                 names = []
-        self._of_template[own] += 1
-        if self._of_template[own] > _OF_TEMPLATE:
+        if len(self._results.get(own, ())) >= _OF_TEMPLATE:
             names = [name for name in names if not is_shared(name[0])]
-        self._results[tuple(names), came] += 1
+        for name in names:
+            self._results.setdefault(name, []).append(came)
         if not came.fresh:
             for name in {*names, source or own}:
                 self.samples.setdefault(name, []).append(request["url"])
 
     def counts(self) -> dict[Name, Counts]:
         """The results by name."""
-        counts: dict[Name, Counts] = {}
-        for (names, came), number in self._results.items():
-            for name in names:
-                counts[name] = Counts(*(a + number * b for a, b in zip(counts.get(name, Counts()), came, strict=True)))
-        for name, results in self._by_source.items():
-            if self._known.is_closed((template_part(name[0]), name[1])) or self._useless[name] >= ENOUGH:
-                counts[name] = Counts(*map(sum, zip(*results, strict=True)))
+        results = self._results | {
+            (name, kind): some
+            for (name, kind), some in self._untried.items()
+            if self._useless[name, kind] >= ENOUGH or self._known.is_closed((template_part(name), kind))
+        }
+        counts = {name: Counts(*map(sum, zip(*some, strict=True))) for name, some in results.items()}
         for name in {*self._known.rows, *counts}:
             reached = self._reached[template_part(name[0])]
             if reached or (name in self._known.rows and self._known.rows[name]["unresolved"]):
@@ -164,16 +158,6 @@ def _probe(sample: YieldRow, key: bytes) -> CandidateRow:
         url_key=url_key(url), url=url, host=sample["host"], depth=sample["depth"], redirects=0,
         score=sample["priority"], referrer=referrer, kind=PROBE, foreign=sample["foreign"],
     )  # fmt: skip
-
-
-def queues_of(rows: Iterable[Row], round_: int) -> dict[Name, Queue]:
-    """The queues of a host after a round, of its rows of table trap_queues: by template and kind, or of all URLs."""
-    found: dict[Name, Queue] = {}
-    for row in rows:
-        if row["round"] == round_:
-            known = found.get(name := (row["template"], row["kind"]), Queue(0, 0))
-            found[name] = Queue(known.waiting + row["waiting"], known.held + row["held"])
-    return found
 
 
 def _order(request: YieldRow) -> tuple[bool, int, float, str]:

@@ -22,9 +22,10 @@ from ..tables.key_scan import Wanted, matching_rows
 from ..tables.schemas import TRAP_QUEUES, TRAP_SAMPLES, TRAPS, Row
 from ..tables.table_files import TableFile, TableWriter, open_parquet, read_table, statistics
 from .allow_list import compile_allow_list
+from .judge import queues_of
 from .news import Duplicates
 from .template_rows import REOPENED, State
-from .watch_host import queues_of, watch_host
+from .watch_host import watch_host
 
 
 class WatchFn(StageFn):

@@ -144,7 +144,6 @@ TRAPS = pa.schema(
         ("reached", pa.int64()),  # pages with news, and other templates, to which its redirects led
         ("budget", pa.int64()),  # pages that the next round may visit
         ("waiting", pa.int64()),  # URLs of the host in the frontier before the round
-        ("template_waiting", pa.int64()),  # URLs of the template in the frontier before the round, if it was throttled
         ("requested", pa.int64()),  # URLs of the host that the round requested for the first time
     ]
 )
