@@ -142,15 +142,15 @@ class DirectEngine:
         other._is_stopped = is_stopped
         return other
 
-    def memory(self, look: Callable[[], Memory] = usage.memory) -> Memory:
+    def memory(self) -> Memory:
         """Return what this process and its workers have and may have.
 
         Idle ones count, and a step's bound has workers of its own; so they end first where memory may be short.
         """
-        found = look()
+        found = usage.memory()
         if found.is_short(self.workers):
             self._idle.end()
-            found = look()
+            found = usage.memory()
         return found
 
     def peak(self, used: int | None) -> usage.Peak:

@@ -64,9 +64,6 @@ class Not:
 Condition = Word | Phrase | Filter | Fact | AllOf | AnyOf | Not
 
 
-_COMMON_DECAY = 4.0  # in a query without nearness, a unit of a quarter of the documents has 0.37 of its weight
-
-
 class Query(NamedTuple):
     """A parsed query; all terms are those of `analysis.tokens`."""
 
@@ -79,6 +76,7 @@ class Query(NamedTuple):
     pairs: tuple[str, ...] = ()  # of words in a row (`analysis.pairs`), scored where a title has them in a row
     nearness: float = 1.0  # the weight of exact forms, which falls with the number of words
     exact_weight: float = 1.0
+    decay: float = 0.0  # of the weight of a unit with the share of the documents that have it
     names: tuple[str, ...] = ()  # `analysis.names_within`, scored where links name a section so
     excludes: bool = False  # some documents, by NOT or a minus
     notes: tuple[str, ...] = ()  # a sentence on each filter whose value cannot be used, which is taken as words
@@ -91,11 +89,9 @@ class Query(NamedTuple):
     def weight(self, unit: Unit, share: float = 0.0) -> float:
         """The factor of the score of a unit that a `share` of the documents has.
 
-        A word counts as often as it occurs, a pair of a run less. Of a few words each is meant; of a sentence, in every
-        language, some only hold it together, so that the more documents have a unit, the less it counts; half as fast
-        in Vietnamese, whose words are several.
+        A word counts as often as it occurs, a pair of a run less; the more documents have a unit, the less, by `decay`.
         """
-        rare = math.exp(-_COMMON_DECAY * (1 - self.nearness) / max(1.0, self.exact_weight) * share)
+        rare = math.exp(-self.decay * share)
         if isinstance(unit, str):
             return self.weights.get(unit, 1) * rare
         return (self.exact_weight if len(unit) == 1 else 1) * rare

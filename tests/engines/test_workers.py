@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 import apache_beam as beam
@@ -20,7 +19,6 @@ from beamtrawl.runners.engines.in_memory import InMemoryRunner
 from beamtrawl.runners.engines.pool import ADDRESS, Pool
 from beamtrawl.runners.process.failed_threads import NO_MEMORY, on_failed_thread
 from beamtrawl.runners.terminal.errors import Failure
-from beamtrawl.transforms.memory.limits import Memory
 from tests.support.command_line import PROGRAM
 from tests.support.crawls import rows
 from tests.support.files import pdf
@@ -126,11 +124,13 @@ def test_a_step_takes_over_the_workers_of_the_last_one_if_they_are_as_many_and_w
 
 
 def test_idle_workers_end_before_a_step_if_memory_is_short() -> None:
-    engine, used = DirectEngine(2), 1 << 30
+    """That is less than a gigabyte for each worker of the step."""
+    engine = DirectEngine(2)
     assert run(engine, building()) == "done"
-    for most, left in ((4 << 30, 2), (2 << 30, 0)):
-        engine.memory(partial(Memory, used, most))
-        assert len(workers()) == left
+    engine.limited(0).memory()
+    assert len(workers()) == 2
+    engine.limited(1 << 20).memory()
+    assert not workers()
 
 
 # the command of a server that does not come up, and what is said
@@ -158,7 +158,6 @@ FORKING = """
 import os, sys
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.terminal.errors import Failure
-from beamtrawl.transforms.memory.limits import Memory
 from tests.engines.test_workers import building, children
 
 for words in sys.argv[1:]:

@@ -169,7 +169,7 @@ class Naive:
         return weight * (frequency * (K1 + 1) / (K1 + frequency) + NAMES * names / (K1 + names))
 
     def weight(self, query, unit):
-        decay = COMMON * (1 - query.nearness) / max(1, query.exact_weight)
+        decay = COMMON * min(1, max(0, (len(query.words) - 6) / 3)) / max(1, query.exact_weight)
         return query.weight(unit) * math.exp(-decay * self.having(unit) / len(self.documents))
 
     def sum_of_idf(self, words, query):
