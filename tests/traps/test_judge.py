@@ -223,6 +223,17 @@ def test_a_template_speaks_for_itself_once_it_has_proved_something() -> None:
     assert names("/a/x", Kind.PLAIN, after([(30, 0)])) == [PLAIN, shared]
 
 
+def test_many_useful_plain_links_speak_for_a_series_until_it_was_tried() -> None:
+    """Translations of a manual beside copies of the original: what pages of a folder link is not tried last."""
+    series, shared = (PLAIN[0], Kind.SERIES), ("*", Kind.SERIES)
+    assert names("/a/x", Kind.SERIES, after([(16, 8)])) == [series]
+    assert names("/a/x", Kind.SERIES, after([(16, 8)]), after([(15, 0)], Kind.SERIES)) == [series]
+    assert names("/a/x", Kind.SERIES, after([(16, 8)]), after([(16, 0)], Kind.SERIES)) == [series, shared]
+    assert names("/a/x", Kind.SERIES, after([(7, 7)])) == [series, shared]
+    assert names("/a/x", Kind.SERIES, after([(17, 8)])) == [series, shared]
+    assert names("/a/x", Kind.FOREIGN, after([(16, 8)])) == [(PLAIN[0], Kind.FOREIGN), ("*", Kind.FOREIGN)]
+
+
 def queue(*paths: str, **fields: object) -> list:
     return [due(f"http://a.test{path}")._replace(depth=1, **fields) for path in paths]
 

@@ -25,6 +25,7 @@ from .template_rows import (
 
 _OFTEN = 1 / 2  # share of pages with news from which on a template's links lead on, not back
 _SHARED = (16, 2)  # pages in the first round, and growth, of all new templates together
+_MANY = 8  # useful results of plain links, which speak for others to their template until twice as many were tried
 _OF_SOURCE = 4  # least pages per round by the links of a page to an open template
 
 
@@ -122,9 +123,15 @@ class Known:
         return [own, *([(queries, kind)] if queries else []), (ANY, kind)]
 
     def has_proved(self, name: Name) -> bool:
-        """Whether a template is judged by its own row: any of its results was useful."""
-        row = self.rows.get(name)
-        return row is not None and row["fresh"] + row["reached"] > 0
+        """Whether a template is judged by its own row: a result was useful, or it has few, and its plain links many.
+
+        So a link in a series, or of a copy, to a page of a useful folder does not wait for what is like it elsewhere.
+        """
+        own, plain = self.rows.get(name), self.rows.get((name[0], Kind.PLAIN))
+        if own is not None and own["fresh"] + own["reached"] > 0:
+            return True
+        is_tried = name[1] == Kind.FOREIGN or (own is not None and requests_of(own) >= 2 * _MANY)
+        return not is_tried and plain is not None and plain["fresh"] >= max(_MANY, requests_of(plain) / 2)
 
     def is_closed(self, name: Name) -> bool:
         """Whether a template is throttled or trapped."""
