@@ -36,6 +36,8 @@ class DiskError(CrawlDirError, OSError):
             error = error.__cause__
         if error.errno == errno.EFBIG:
             remedy = "raise the limit of file sizes (ulimit -f) and run the command again; what is committed is safe"
+        elif error.errno in (errno.EMFILE, errno.ENFILE):
+            remedy = "raise the limit of open files (ulimit -n) and run the command again; what is committed is safe"
         elif error.errno in _NO_ROOM:
             remedy = f"{MAKE_ROOM} and run the command again; what is committed is safe"
         elif error.errno in _NOT_ALLOWED:

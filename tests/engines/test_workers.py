@@ -281,7 +281,7 @@ def test_a_thread_without_memory_is_said() -> None:
 LIMITS = {
     "as=600000000": "no memory is left: ",
     "as=700000000": "(ulimit -v",
-    "nofile=10": "no further file can be opened: ",
+    "nofile=10": "raise the limit of open files (ulimit -n)",
 }
 """Of address space and open files."""
 
