@@ -116,10 +116,13 @@ def write_index(
 
 def suggestible(terms: pa.Table) -> pa.Table:
     """The rows whose `term` can be suggested for a misspelled one: a word of usual length, or an identifier."""
-    return terms.filter(pc.match_substring_regex(terms["term"], _SUGGESTIBLE))
-
-
-_SUGGESTIBLE = r"^(?:\p{L}{3,24}|_*[^\W_]+(?:_+[^\W_]+)+_*)$"
+    lengths = pc.utf8_length(terms["term"])
+    is_word = pc.and_(
+        pc.utf8_is_alpha(terms["term"]), pc.and_(pc.greater_equal(lengths, 3), pc.less_equal(lengths, 24))
+    )
+    rest = terms.filter(pc.match_substring(terms["term"], "_"))  # a regular expression takes .8 µs a term
+    names = rest.filter(pc.match_substring_regex(rest["term"], r"^_*[^\W_]+(?:_+[^\W_]+)+_*$"))
+    return pa.concat_tables([terms.filter(is_word), names]).sort_by("term")
 
 
 def _noting_words(blocks: Iterable[Inverted], words: list[pa.Table]) -> Iterator[Inverted]:
