@@ -63,14 +63,14 @@ def now_seen(batch: Batch, round_: int) -> Iterator[Batch]:
 
 def seen_before(batch: Batch) -> Iterator[Batch]:
     """CONTENTS_OF_URLS of a batch of URLS. The row of a normal form has the content of its representative."""
-    table = read_ipc(batch[1])
+    table = read_ipc(batch[1], [*CONTENTS_OF_URLS.names, "state", "reason"])
     table = table.filter(pc.and_(pc.is_valid(table["digest"]), pc.is_in(table["state"], pa.array(["fetched", ALIAS]))))
-    rows = table.select([*CONTENTS_OF_URLS.names, "state", "reason"]).to_pylist()
-    for row in rows:
-        if row["state"] == ALIAS:
-            row["url"] = stands_for(row["reason"])
-            row["host"] = host(row["url"])
-    yield batch[0], to_ipc(pa.Table.from_pylist(rows, schema=CONTENTS_OF_URLS))
+    is_alias = pc.equal(table["state"], ALIAS).combine_chunks()
+    firsts = list(map(stands_for, table["reason"].filter(is_alias).to_pylist()))
+    for name, values in (("url", firsts), ("host", list(map(host, firsts)))):
+        column = pc.replace_with_mask(table[name], is_alias, pa.array(values, pa.string()))
+        table = table.set_column(table.column_names.index(name), name, column)
+    yield batch[0], to_ipc(conform(table, CONTENTS_OF_URLS))
 
 
 def keepers(pairs: Batch) -> Iterator[Batch]:
@@ -123,7 +123,7 @@ def judge_members(rows: Iterable[Row], known: KnownRules, round_: int) -> Iterat
 
 def with_forms(batch: Batch, known: KnownRules) -> Iterator[Batch]:
     """The keys and hosts of the URLs in a batch (columns url_key, url, host), and of URLs that may be equivalent."""
-    yield batch[0], to_ipc(read_ipc(batch[1]).select(["url_key", "host"]))
+    yield batch[0], to_ipc(read_ipc(batch[1], ["url_key", "host"]))
     if rows := _concerned(batch[1], known.live):
         forms = sorted({form for row in rows for form in known.forms(row["url"])})
         keys, hosts = pa.array(map(url_key, forms), KEY), pa.array(map(host, forms), pa.string())

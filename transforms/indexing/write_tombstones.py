@@ -24,7 +24,7 @@ def removals_by_key(batch: Batch) -> Iterator[Batch]:
 
 def had_content(batch: Batch) -> Iterator[Batch]:
     """The keys of a batch of URLS that have content."""
-    urls = read_ipc(batch[1])
+    urls = read_ipc(batch[1], ["url_key", "digest"])
     if (with_content := urls.filter(pc.is_valid(urls["digest"])).select(_KEYS.names)).num_rows:
         yield batch[0], to_ipc(with_content)
 
