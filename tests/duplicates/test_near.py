@@ -23,6 +23,7 @@ def document(url: str, round_: int) -> dict[str, object]:
 def test_documents_of_earlier_rounds_are_read_under_both_names_of_a_site(tmp_path: Path) -> None:
     writer = TableWriter(str(tmp_path), "near", 1)
     earlier = [document(url, 1) for url in ("http://www.a.test/x", "http://a.test/y", "http://b.test/z")]
+    earlier.append(document("http://a.test/unlike", 1) | {"signature": SIGNATURE[::-1]})  # shares no band
     writer.write_rows(earlier)
     file = writer.close()
     assert file is not None
@@ -36,4 +37,4 @@ def test_documents_of_earlier_rounds_are_read_under_both_names_of_a_site(tmp_pat
         assert set(similar["url"].to_pylist()) == {"http://www.a.test/x", "http://a.test/y"}
         rounds = [each.value for each in outputs if each.tag == "rounds"]
         assert {number for number, _ in rounds} == {shard("a.test", SHARDS)}
-        assert from_ipc((batch for _, batch in rounds), ROUNDS).num_rows == 2
+        assert from_ipc((batch for _, batch in rounds), ROUNDS).num_rows == 3

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from .. import urls
 from ..tables.bloom import words
+from ..tables.key_scan import Wanted
 from ..tables.newest import newest
 from ..tables.schemas import KEY, Row
 from . import minhash
@@ -56,13 +57,19 @@ VERDICTS = pa.schema(
 )
 
 
-def entries(documents: pa.Table) -> pa.Table:
-    """ENTRIES of documents (all its columns except `band`); documents without a signature have no entries."""
+def entries(documents: pa.Table, wanted: Wanted | None = None) -> pa.Table:
+    """ENTRIES of documents (all its columns except `band`), those of some bands if they are given.
+
+    Documents without a signature have no entries.
+    """
     documents = documents.filter(documents["signature"].is_valid())
     keys = minhash.band_keys(_stacked(documents["signature"].to_pylist()))
     keys = _of_sites(keys, [urls.owner(urls.host(url), url) for url in documents["url"].to_pylist()])
     rows = np.repeat(np.arange(documents.num_rows), minhash.BANDS)
     bands = pa.FixedSizeBinaryArray.from_buffers(KEY, len(rows), [None, pa.py_buffer(keys.tobytes())])
+    if wanted is not None:  # few are, and a row has all columns of its document
+        mask = wanted.mask(pa.table({"band": bands}))
+        bands, rows = bands.filter(pa.array(mask)), rows[mask]
     return pa.table({"band": bands} | {name: documents[name].take(rows) for name in DOCUMENT.names}, schema=ENTRIES)
 
 

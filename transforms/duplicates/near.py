@@ -48,8 +48,7 @@ def read_earlier(
     for rows in matching_rows(root, path, NEAR, Wanted("host", hosts)):
         hosts_of = pa.chunked_array([[urls.host(url) for url in rows["url"].to_pylist()]], pa.string())
         yield from tagged("rounds", batches_by(conform(rows, ROUNDS), shards(hosts_of, shards_)))
-        earlier = entries(conform(rows, DOCUMENT))
-        yield from tagged("earlier", split(earlier.filter(pa.array(bands.mask(earlier))), "band", count))
+        yield from tagged("earlier", split(entries(conform(rows, DOCUMENT), bands), "band", count))
 
 
 def _find_pairs(partition: Partition, round_: int, similarity: float) -> Iterator[Batch]:
