@@ -18,7 +18,7 @@ from ..batches.writers import closed
 from ..duplicates.near_rows import is_folded, near_rows, reduce_near_duplicates
 from ..frontier.scorers import ScoredLink, Scorer, factors, load_scorers
 from ..indexing.tombstones import REMOVALS, REPLACED
-from ..indexing.write_segment import in_order, write_segment
+from ..indexing.write_segment import write_segment
 from ..outcomes import DENIED_SEARCH, EXTRACT_ERRORS, INDEX_SCOPE, PARSE_ERRORS, Outcome
 from ..parsing.page_rules import EXTRACT_ERROR
 from ..parsing.registry import PARSE_ERROR
@@ -223,11 +223,10 @@ class FinishPages(beam.PTransform):
 def index_shard(
     root: str, round_: int, number: int, documents: pa.Table, korean_morphemes: bool, text: int = SEGMENT_TEXT
 ) -> list[TableFile]:
-    """Write the documents of a shard that searches may find as segments with so many bytes of text.
+    """Write the documents of a shard that searches may find, `in_order`, as segments with so many bytes of text.
 
     Returns the folders of the segments and their files.
     """
-    documents = documents.take(in_order(documents))
     sizes = pc.fill_null(pc.binary_length(documents["text"]), 0).to_pylist()
     written: list[TableFile] = []
     for start, rows in cuts(sizes, text):

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..indexing.tombstones import REPLACED, read_tombstones
+from ..indexing.write_segment import in_order
 from ..tables.batches import Batch, by_host, cuts, from_ipc, read_ipc
 from ..tables.damage import require_whole
 from ..tables.schemas import DOCUMENTS
@@ -82,4 +83,5 @@ def _parts(shard: tuple[int, Iterable[bytes]], workers: int) -> Iterator[tuple[i
 
 def _index(element: tuple[int, Iterable[bytes]], root: str, round_: int, korean_morphemes: bool) -> list[TableFile]:
     number, batches = element
-    return index_shard(root, round_, number, from_ipc(batches, DOCUMENTS), korean_morphemes)
+    documents = from_ipc(batches, DOCUMENTS)
+    return index_shard(root, round_, number, documents.take(in_order(documents)), korean_morphemes)

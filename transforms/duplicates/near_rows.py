@@ -51,8 +51,10 @@ def mark_near_duplicates(pages: pa.Table, verdicts: pa.Table) -> pa.Table:
 
 def is_folded(pages: pa.Table) -> pa.Array:
     """Whether each page is a near duplicate without identifiers of programs, which has nothing to be found by."""
-    texts = zip(pages["near_duplicate_of"].to_pylist(), pages["text"].to_pylist(), strict=True)
-    return pa.array([bool(owner) and not identifiers(text or "") for owner, text in texts], pa.bool_())
+    is_near = pages["near_duplicate_of"].is_valid()
+    texts = pc.if_else(is_near, pages["text"], None)  # the others are not read
+    pairs = zip(is_near.to_pylist(), texts.to_pylist(), strict=True)
+    return pa.array([near and not identifiers(text or "") for near, text in pairs], pa.bool_())
 
 
 def reduce_near_duplicates(documents: pa.Table) -> pa.Table:
@@ -63,11 +65,12 @@ def reduce_near_duplicates(documents: pa.Table) -> pa.Table:
     is_near = documents["near_duplicate_of"].is_valid()
     if not pc.any(is_near).as_py():
         return documents
-    rows = zip(is_near.to_pylist(), documents["text"].to_pylist(), strict=True)
-    texts = [" ".join(identifiers(text or "")) if near else text for near, text in rows]
+    names = [" ".join(identifiers(text or "")) for text in documents["text"].filter(is_near).to_pylist()]
+    masked = documents["text"].combine_chunks(), is_near.combine_chunks()
+    texts = pc.replace_with_mask(*masked, pa.array(names, pa.string()))
     owners = pc.coalesce(documents["near_duplicate_of"], documents["same_content_as"])
     sections = pc.if_else(is_near, None, documents["sections"])  # of the whole text
-    columns = {"text": pa.array(texts, pa.string()), "sections": sections, "same_content_as": owners}
+    columns = {"text": texts, "sections": sections, "same_content_as": owners}
     for name, column in columns.items():
         place = documents.schema.get_field_index(name)
         documents = documents.set_column(place, DOCUMENTS.field(name), column)
