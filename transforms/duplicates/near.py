@@ -20,6 +20,8 @@ from ..tables.table_files import conform
 from .clusters import DOCUMENT, ENTRIES, PAIRS, VERDICTS, decide, entries, find_pairs
 from .exact import DUPLICATES
 
+_ROWS_AT_A_TIME = 1 << 13  # of table near
+
 ROUNDS = pa.schema([NEAR.field("url_key"), NEAR.field("round")])
 """The rounds of the documents in table near."""
 
@@ -48,7 +50,9 @@ def read_earlier(
     for rows in matching_rows(root, path, NEAR, Wanted("host", hosts)):
         hosts_of = pa.chunked_array([[urls.host(url) for url in rows["url"].to_pylist()]], pa.string())
         yield from tagged("rounds", batches_by(conform(rows, ROUNDS), shards(hosts_of, shards_)))
-        yield from tagged("earlier", split(entries(conform(rows, DOCUMENT), bands), "band", count))
+        for start in range(0, rows.num_rows, _ROWS_AT_A_TIME):  # whose ten bands take a kilobyte a row
+            part = conform(rows.slice(start, _ROWS_AT_A_TIME), DOCUMENT)
+            yield from tagged("earlier", split(entries(part, bands), "band", count))
 
 
 def _find_pairs(partition: Partition, round_: int, similarity: float) -> Iterator[Batch]:
