@@ -34,7 +34,7 @@ MAX_DEAD_SHARE = 0.5
 """The largest share of dead documents of a segment; beyond it, the segment is rewritten."""
 
 LARGE_DOCUMENTS = 10_000
-"""From so many documents on, a segment is merged by `beamtrawl compact` alone: fewer of them save searches little."""
+"""From so many documents on, a segment is merged by `beamtrawl compact` alone: each costs a new query some ms."""
 
 MERGED_DOCUMENTS = 5 * LARGE_DOCUMENTS
 """The most documents of a segment that a crawl writes."""
