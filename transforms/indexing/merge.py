@@ -100,7 +100,8 @@ def merge_blocks(
                 cut = bisect.bisect_right(each.terms, head.terms[-1])
                 taken.append((terms_of(each, 0, cut), numbers[number]))
                 heads[number] = terms_of(each, cut, len(each.terms))
-            yield merge(*zip(*taken, strict=True), 0)
+            pieces, of_pieces = zip(*taken, strict=True)
+            yield merge(pieces, of_pieces, 0)
             taken, size = [], 0
 
 
