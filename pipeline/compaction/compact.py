@@ -100,15 +100,15 @@ def choose_segments(crawl: CrawlDir, manifests: Sequence[Manifest], damage: Dama
     if not (chosen := policy.choose(sizes)):
         return None
     groups = [[index.segments[number] for number in group] for group in chosen]
-    documents = sum(sizes[number].alive for group in chosen for number in group)
+    documents = [sum(sizes[number].alive for number in group) for group in chosen]
     # The round of the last update step: only later tombstones mask documents of the merged segments.
     last, paths = next_step(manifests).round - 1, [file.path for file in tombstones]
     of_groups = [[file for s in group for file in files[s.folder]] for group in groups]
     return Merge(
         read=[*(file for some in of_groups for file in some), *tombstones],
         split=[partial(_of_group, group, crawl.root, last, paths) for group in groups],
-        work=work_of("merge", documents=documents),
-        load=load_of(of_groups, documents),
+        work=work_of("merge", documents=sum(documents)),
+        load=load_of(of_groups, max(documents)),
         segments=[s.folder for group in groups for s in group],
     )
 

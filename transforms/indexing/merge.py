@@ -20,12 +20,15 @@ from .invert import OWN_FIELDS, PHRASE_FIELDS, Inverted, Longs
 from .link_folders import write_link_index
 from .read_segment import BLOCK, read_blocks, read_footer, read_rows
 from .segment_files import read_file
-from .write_segment import DOCS, DOCSTORE, DOCSTORE_GROUP, ROW_POSTINGS, in_order, write_index
+from .write_segment import DOCS, DOCSTORE, DOCSTORE_GROUP, ROW_GROUP_POSTINGS, ROW_POSTINGS, in_order, write_index
 
 Bools = npt.NDArray[np.bool_]
 
-BLOCKS = 10 * BLOCK
-"""Row groups of postings of all parts that are in memory at a time, one of each part at least."""
+BLOCKS = 5 * BLOCK
+"""Row groups of postings that are read ahead of what is merged, of all parts; one of each part at least."""
+
+MERGED_POSTINGS = 40 * ROW_GROUP_POSTINGS
+"""Postings that are merged at a time."""
 
 TEXT_BYTES = 8 << 20
 """Bytes of the texts that are in memory at a time, more if `DOCSTORE_GROUP` documents have more."""
@@ -46,23 +49,24 @@ def merge(parts: Sequence[Inverted], numbers: Sequence[Longs], documents: int) -
     """
     terms = sorted(set[str]().union(*(part.terms for part in parts)))
     place = {term: number for number, term in enumerate(terms)}
-    kept = [number[part.docs] >= 0 for part, number in zip(parts, numbers, strict=True)]
-    keys, counts, firsts, begin = [], [], [], 0
-    for part, number, keep in zip(parts, numbers, kept, strict=True):
+    keys, kept, counts, firsts, begin = [], [], [], [], 0
+    for part, number in zip(parts, numbers, strict=True):
         places = np.fromiter(map(place.__getitem__, part.terms), np.int64, len(part.terms))
-        keys.append((np.repeat(places, np.diff(part.starts)) << 32 | number[part.docs])[keep])
+        docs = number[part.docs]
+        kept.append(docs >= 0)
+        keys.append((np.repeat(places, np.diff(part.starts)) << 32 | docs)[kept[-1]])
         count = _positions_of_postings(part)
-        counts.append(count[keep])
-        firsts.append((begin + np.cumsum(count) - count)[keep])
+        counts.append(count[kept[-1]])
+        firsts.append((begin + np.cumsum(count) - count)[kept[-1]])
         begin += len(part.positions)
     key, count = np.concatenate(keys), np.concatenate(counts)
     order = np.argsort(key, kind="stable")  # timsort merges the runs of the parts, which are sorted
     key, count = key[order], count[order]
-    used, term = np.unique(key >> 32, return_inverse=True)
-    starts = offsets(np.bincount(term, minlength=len(used)))
+    term = key >> 32
+    starts = np.flatnonzero(np.diff(term, prepend=-1, append=len(terms)))
     positions = np.concatenate([part.positions for part in parts])
     return Inverted(
-        [terms[number] for number in used.tolist()],
+        [terms[number] for number in term[starts[:-1]].tolist()],
         starts,
         (key & 0xFFFFFFFF).astype(np.int32),
         {
@@ -75,20 +79,30 @@ def merge(parts: Sequence[Inverted], numbers: Sequence[Longs], documents: int) -
     )
 
 
-def merge_blocks(parts: Sequence[Iterator[Inverted]], numbers: Sequence[Longs]) -> Iterator[Inverted]:
+def merge_blocks(
+    parts: Sequence[Iterator[Inverted]], numbers: Sequence[Longs], least: int = MERGED_POSTINGS
+) -> Iterator[Inverted]:
     """`merge` for parts that come in blocks of terms, in order; the result comes in blocks too, without lengths.
 
-    Holds one block of each part in memory, or all postings of a term that has more than a block.
+    Blocks of at least so many postings are merged at a time, besides which one of each part is in memory.
     """
-    heads = [next(part) for part in parts]
-    while True:
-        last = min((head.terms[-1] for head in heads if head.terms), default="")  # all parts have been read up to here
-        cuts = [bisect.bisect_right(head.terms, last) for head in heads]
-        yield merge([terms_of(head, 0, cut) for head, cut in zip(heads, cuts, strict=True)], numbers, 0)
-        heads = [terms_of(head, cut, len(head.terms)) for head, cut in zip(heads, cuts, strict=True)]
-        heads = [head if head.terms else next(part, head) for head, part in zip(heads, parts, strict=True)]
-        if not any(head.terms for head in heads):
-            return
+    heads = {number: next(part) for number, part in enumerate(parts)}
+    taken, size = list[tuple[Inverted, Longs]](), 0
+    while heads:
+        first = min(heads, key=lambda number: heads[number].terms[-1:])  # all parts have been read up to its end
+        head, following = heads.pop(first), next(parts[first], None)
+        taken.append((head, numbers[first]))
+        size += len(head.docs)
+        if following:
+            heads[first] = following
+        if size >= least or not heads:
+            for number, each in heads.items():
+                cut = bisect.bisect_right(each.terms, head.terms[-1])
+                taken.append((terms_of(each, 0, cut), numbers[number]))
+                heads[number] = terms_of(each, cut, len(each.terms))
+            pieces, of_pieces = zip(*taken, strict=True)
+            yield merge(pieces, of_pieces, 0)
+            taken, size = [], 0
 
 
 def merge_segments(
@@ -155,18 +169,16 @@ def _merged_rows(root: str, paths: Sequence[str], numbers: Sequence[Longs], most
     for path, number in zip(paths, numbers, strict=True):
         sizes[number[number >= 0]] = _sizes_of_rows(root, path)[number >= 0]
     of_groups = np.add.reduceat(sizes, np.arange(0, len(sizes), DOCSTORE_GROUP))
-    for first, length in cuts(of_groups.tolist(), most):
-        start, end = first * DOCSTORE_GROUP, (first + length) * DOCSTORE_GROUP
-        tables, places = [], []
-        for path, number in zip(paths, numbers, strict=True):
-            docs = np.flatnonzero((number >= start) & (number < end))  # they lie close together, in order
-            if len(docs):
-                tables.append(read_rows(root, path, docs))
-                places.append(number[docs])
-        rows = pa.concat_tables(tables, promote_options="default")  # segments of earlier versions have no sections
-        if "sections" not in rows.column_names:
-            rows = rows.append_column("sections", pa.nulls(len(rows), pa.string()))
-        yield rows.take(np.argsort(np.concatenate(places))).combine_chunks()
+    bounds = [DOCSTORE_GROUP * first for first, _ in cuts(of_groups.tolist(), most)]
+    part_of = [np.searchsorted(bounds, number, "right") for number in numbers]  # from 1 on; 0: omitted
+    picked = [[np.flatnonzero(part == n + 1) for n in range(len(bounds))] for part in part_of]
+    readers = [read_rows(root, path, rows) for path, rows in zip(paths, picked, strict=True)]
+    for rows, tables in zip(zip(*picked, strict=True), zip(*readers, strict=True), strict=True):
+        table = pa.concat_tables(tables, promote_options="default")  # segments of earlier versions have no sections
+        if "sections" not in table.column_names:
+            table = table.append_column("sections", pa.nulls(len(table), pa.string()))
+        places = np.concatenate([number[docs] for number, docs in zip(numbers, rows, strict=True)])
+        yield table.take(np.argsort(places)).combine_chunks()
 
 
 def _sizes_of_rows(root: str, path: str) -> Longs:

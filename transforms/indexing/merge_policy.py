@@ -1,7 +1,7 @@
 """Chooses the segments that are merged, and merges them: fewer segments make searches faster.
 
-Tiers, as in log-structured merge trees: segments of about one size are merged once there are FAN_IN of them. So a
-document is rewritten about once each time the index grows tenfold, at most, and there are few segments of each size.
+Tiers, as in log-structured merge trees: segments of about one size are merged once there are FAN_IN of them, until
+they are large. So a document of a large round is rewritten once, and one of small rounds some times.
 """
 
 import math
@@ -24,8 +24,8 @@ from .write_segment import DOCS
 FAN_IN = 10
 """The number of segments of a tier from which on they are merged."""
 
-MOST_MERGED = 2 * FAN_IN
-"""The most segments that are merged into one: more take longer for each document, and leave other workers idle."""
+MOST_MERGED = 5 * FAN_IN
+"""The most segments that are merged into one: each has two open files."""
 
 SMALL_DOCUMENTS = 1_000
 """Segments of fewer documents are the first tier; each further tier holds up to ten times as many."""
@@ -33,8 +33,14 @@ SMALL_DOCUMENTS = 1_000
 MAX_DEAD_SHARE = 0.5
 """The largest share of dead documents of a segment; beyond it, the segment is rewritten."""
 
+LARGE_DOCUMENTS = 10_000
+"""From so many documents on, a segment is merged by `beamtrawl compact` alone: each costs a new query some ms."""
+
+MERGED_DOCUMENTS = 5 * LARGE_DOCUMENTS
+"""The most documents of a segment that a crawl writes."""
+
 MAX_DOCUMENTS = 200_000
-"""The most documents of a merged segment."""
+"""The most documents of a segment that `beamtrawl compact` writes."""
 
 
 HELD = 280 * MB
@@ -51,16 +57,17 @@ class Sized(NamedTuple):
 def full_tiers(segments: Sequence[Sized]) -> list[list[int]]:
     """The groups of segments to merge now; a group of one is a segment with too many dead documents.
 
-    The oldest of a tier come first. Segments of more than half of MAX_DOCUMENTS are not merged with others.
+    The oldest of a tier come first. Many become two groups at least, for two workers.
     """
     groups: list[list[int]] = []
     tiers: dict[int, list[int]] = {}
     for number, segment in enumerate(segments):
-        if segment.alive <= MAX_DOCUMENTS / 2:
+        if segment.alive < LARGE_DOCUMENTS:
             tiers.setdefault(_tier(segment.alive), []).append(number)
     for _, rest in sorted(tiers.items()):
+        most = min(MOST_MERGED, max(2 * FAN_IN - 1, -(-len(rest) // 2)))
         while len(rest) >= FAN_IN:
-            groups.append(_fitting(rest[:MOST_MERGED], segments))
+            groups.append(_fitting(rest[:most], segments, MERGED_DOCUMENTS))
             del rest[: len(groups[-1])]
     merged = {number for group in groups for number in group}
     dead = [
@@ -79,7 +86,7 @@ def everything(segments: Sequence[Sized]) -> list[list[int]]:
     rest = sorted(range(len(segments)), key=lambda number: segments[number].alive)
     groups = []
     while rest:
-        groups.append(_fitting(rest, segments))
+        groups.append(_fitting(rest, segments, MAX_DOCUMENTS))
         rest = rest[len(groups[-1]) :]
     return [group for group in groups if len(group) > 1 or segments[group[0]].alive < segments[group[0]].documents]
 
@@ -102,20 +109,20 @@ def _tier(documents: int) -> int:
     return 0 if documents < SMALL_DOCUMENTS else 1 + math.floor(math.log10(documents / SMALL_DOCUMENTS))
 
 
-def _fitting(numbers: Sequence[int], segments: Sequence[Sized]) -> list[int]:
-    """The first of some segments, at least one, that fit together into one segment."""
+def _fitting(numbers: Sequence[int], segments: Sequence[Sized], most: int) -> list[int]:
+    """The first of some segments, at least one, that have at most so many documents together."""
     total = np.cumsum([segments[number].alive for number in numbers])
-    return list(numbers[: max(1, int(np.searchsorted(total, MAX_DOCUMENTS, "right")))])
+    return list(numbers[: max(1, int(np.searchsorted(total, most, "right")))])
 
 
 def load_of(groups: Sequence[Sequence[TableFile]], documents: int) -> CompactLoad:
-    """What merging takes, by the files of each group and the number of all documents.
+    """What merging takes, by the files of each group and the documents of the largest.
 
-    In memory are blocks of the postings of each segment (`merge.BLOCKS`) and some texts (`merge.TEXT_BYTES`); of all
-    documents of a group, what they are sorted by and the postings of the most frequent word.
+    In memory are blocks of the postings of each segment (`merge.BLOCKS`), the postings that are merged, and some texts
+    (`merge.TEXT_BYTES`); of all documents of a group, what they are sorted by and the most frequent word's postings.
     """
     largest = max((sum(file.bytes for file in group) for group in groups), default=0)
-    return CompactLoad(len(groups), min(HELD, 12 * largest), 500 * min(documents, MAX_DOCUMENTS))
+    return CompactLoad(len(groups), min(HELD, 12 * largest), 500 * documents)
 
 
 def measure(root: str, index: LiveIndex, share: float) -> list[Sized]:

@@ -63,17 +63,21 @@ def decode(postings: pa.Table, fields: Sequence[str]) -> Inverted:
     return Inverted(postings["term"].to_pylist(), starts, found, frequencies, np.zeros_like(starts), found[:0], {})
 
 
-def read_rows(root: str, path: str, rows: Longs) -> pa.Table:
-    """Rows of a file by ascending numbers; only their row groups are decoded. Errors as in `read_file`."""
+def read_rows(root: str, path: str, picked: Iterable[Longs]) -> Iterator[pa.Table]:
+    """Rows of a file, a table for each array of ascending numbers; only their row groups are decoded.
+
+    The footer, which takes as long to read as many row groups, is read once. Errors as in `read_file`.
+    """
     with open_parquet(root, path) as file:
         require_version(root, path, file.metadata)
         sizes = np.array([file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)])
         starts = np.cumsum(sizes) - sizes
-        group_of = np.searchsorted(starts, rows, "right") - 1
-        groups, place = np.unique(group_of, return_inverse=True)
-        read_starts = np.cumsum(sizes[groups]) - sizes[groups]
-        found = file.read_row_groups(groups.tolist()).replace_schema_metadata()
-        return found.take(read_starts[place] + rows - starts[group_of])
+        for rows in picked:
+            group_of = np.searchsorted(starts, rows, "right") - 1
+            groups, place = np.unique(group_of, return_inverse=True)
+            read_starts = np.cumsum(sizes[groups]) - sizes[groups]
+            found = file.read_row_groups(groups.tolist()).replace_schema_metadata()
+            yield found.take(read_starts[place] + rows - starts[group_of])
 
 
 def read_footer(root: str, path: str) -> pq.FileMetaData:
