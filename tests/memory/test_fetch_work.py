@@ -1,4 +1,4 @@
-"""A fetch step has as many workers as its hosts and their delays leave busy, whatever an earlier step has waited for."""
+"""A fetch step has as many workers as its hosts and their delays keep busy, whatever earlier steps waited for."""
 
 from beamtrawl.pipeline.fetch_round import fetch_work
 from beamtrawl.transforms.memory.bounds import FetchLoad
