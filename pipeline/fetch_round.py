@@ -24,9 +24,9 @@ from . import fetch
 from .attempt import Attempt, Engine, Fitted
 from .control import Observer, StopSignal
 from .outlook import Situation
-from .work import kept_busy, learned, work_of
+from .work import Work, kept_busy, learned, work_of
 
-_FEW_URLS = 10_000
+_FEW_URLS = 500  # which one process fetches
 
 
 def plan_fetch(
@@ -113,6 +113,13 @@ def _count_hosts(plan: fetch.FetchStep, urls: int) -> int:
     return sum(pc.count_distinct(rows["host"]).as_py() for rows in read_waiting(plan.root, plan.waiting, ["host"]))
 
 
+def fetch_work(load: FetchLoad, delay: float, factor: float) -> Work:
+    """Return what a fetch step has to compute: for each host, a worker that waits between two of its URLs."""
+    work = work_of("fetch", urls=load.urls)._replace(factor=factor)
+    hosts = max(1, load.hosts)
+    return work._replace(pieces=min(hosts, kept_busy(work.seconds, delay * load.urls / hosts)))
+
+
 def fetch_round(
     crawl: CrawlDir,
     settings: Settings,
@@ -133,9 +140,7 @@ def fetch_round(
     plan = plan_fetch(crawl, settings, manifests, situation, attempt, most_pages, requests_before)
     urls = min(situation.waiting, most_pages or situation.waiting)
     load = FetchLoad(urls, situation.waiting, min(urls, _count_hosts(plan, urls)), plan.bounds.per_host)
-    work = work_of("fetch", urls=urls)._replace(
-        factor=learned(manifests, "fetch"), pieces=min(urls, kept_busy(manifests, "fetch"))
-    )
+    work = fetch_work(load, settings.politeness.delay, learned(manifests, "fetch"))
     fitted = Fitted.to_memory(engine, work, load, fetch_bound, f"round {step.round} fetch", observer.warn)
     observer.step_started(step, attempt.progress, situation.waiting, most_pages or None)
     stop.watch(attempt.stop_file)

@@ -22,7 +22,7 @@ SECONDS: Mapping[str, Mapping[str, float]] = {
 _PRIOR_S = 20.0  # of work that took what was estimated, to begin with: small steps say little
 _LATEST = 8  # steps that count: what a crawl meets changes
 _FACTORS = (0.25, 8.0)
-_FULL, _WATCHED_S = 0.7, 10.0  # of a core that one process can use while it waits for servers, too
+_FULL = 0.7  # of a core that one process can use while it waits for servers, too
 
 
 class Work(NamedTuple):
@@ -54,13 +54,10 @@ def learned(manifests: Sequence[Manifest], kind: str) -> float:
     return min(max(taken / expected, _FACTORS[0]), _FACTORS[1])
 
 
-def kept_busy(manifests: Sequence[Manifest], kind: str) -> int:
-    """Return how many workers the last steps of a kind would have kept busy, of steps that wait for servers.
+def kept_busy(seconds: float, waited: float) -> int:
+    """Return how many workers a step of so much CPU time keeps busy that waits for so many seconds, at least.
 
-    Not bounded while these steps have taken less than ten seconds.
+    >>> [kept_busy(2.0, waited) for waited in (0.0, 1.0, 60.0)] == [Work(0).pieces, 3, 1]
+    True
     """
-    last = [m for m in manifests if m.step == kind and m.cpu][-_LATEST:]
-    seconds = sum(m.seconds for m in last)
-    if seconds < _WATCHED_S:
-        return Work(0).pieces
-    return max(1, math.ceil(sum((m.cpu or {})["taken"] for m in last) / 1000 / seconds / _FULL))
+    return max(1, math.ceil(seconds / waited / _FULL)) if waited else Work(0).pieces

@@ -72,7 +72,7 @@ class Peak:
         self._ended.set()
         if self.bytes is not None:
             self._thread.join()
-            self.cpu_ms = _sum(_cpu_ms) - self._cpu_before
+            self.cpu_ms = max(0, _sum(_cpu_ms) - self._cpu_before)  # who outlives its parent is lost
 
     def _watch(self) -> None:
         while not self._ended.wait(_TICK_S):

@@ -67,9 +67,28 @@ def test_a_page_that_its_host_gives_to_any_path_is_no_document_and_removes_its_o
     sides = dict.fromkeys(("duplicates", "copies", "near"), ()) | {"pages": [batch], "stale": [to_ipc(stale)]}
     (part,) = MarkFn().process((7, sides), [])
     assert [row["url"] for row in pages_of(part).to_pylist()] == [URLS[0], URLS[2]]
-    outputs = list(FinishFn(str(tmp_path), 3, False, 1).process(part))
+    outputs = finished(tmp_path, [part])
     removals = [read_ipc(one.value[1]).to_pylist() for one in outputs if one.tag == "removals"]
     assert {"url_key": key, "reason": "gone_by_content"} in [row for rows in removals for row in rows]
+
+
+def test_small_parts_share_a_segment_and_a_large_one_is_not_held_back(tmp_path):
+    parts = []
+    for url in URLS[:3]:
+        batch = to_ipc(table(page(url, text="t" * 500) | {"host": host(url), "content_bytes": 9}))
+        sides = dict.fromkeys(("stale", "duplicates", "copies", "near"), ()) | {"pages": [batch]}
+        parts += MarkFn().process((7, sides), [])
+    for most, documents in ((1, [1, 1, 1]), (1_500, [1, 2]), (1 << 20, [3])):
+        outputs = finished(tmp_path, parts, most)
+        files = [getattr(one.value, "value", one.value) for one in outputs if one.tag == "files"]
+        assert sorted(file.rows for file in files if file.table == "index") == documents
+
+
+def finished(root, parts, most=1 << 20):
+    """What is made of the parts of one bundle, with so much text in a segment."""
+    finish = FinishFn(str(root), 3, False, 1, segment_text=most)
+    finish.start_bundle()
+    return [*(output for part in parts for output in finish.process(part)), *finish.finish_bundle()]
 
 
 @given(BATCHES)

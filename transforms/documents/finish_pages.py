@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
+from apache_beam.transforms.window import GlobalWindows
 
 from .. import urls
 from ..batches.batch_schemas import CANDIDATES, Rejection
@@ -142,7 +143,10 @@ class Finished(NamedTuple):
 
 
 class FinishFn(StageFn):
-    """Writes the documents, links and index segments of a part of the pages; yields the targets of its links."""
+    """Writes the documents, links and index segments of parts of the pages; yields the targets of their links.
+
+    Small parts share a segment: each that is written has to be merged one day.
+    """
 
     def __init__(
         self,
@@ -161,6 +165,10 @@ class FinishFn(StageFn):
         self._root, self._round, self._partitions, self._scorers = root, round_, partitions, scorers
         self._korean_morphemes, self._index_scope, self._text = korean_morphemes, index_scope, segment_text
 
+    def start_bundle(self) -> None:
+        super().start_bundle()
+        self._waiting, self._waiting_text = [DOCUMENTS.empty_table()], 0  # documents that are not indexed yet
+
     def process(self, part: Part) -> "Iterator[TaggedOutput]":
         stem = shard_stem(part.shard, self._shards)
         writers = {name: TableWriter(self._root, name, self._round, stem) for name in ROW_GROUPS}
@@ -168,7 +176,7 @@ class FinishFn(StageFn):
         yield from self._links(pages, part.shard, writers)
         documents = pages.drop_columns(["links"])
         del pages  # the index takes most memory
-        yield from self._index(documents, part.shard)
+        yield from self._index(documents)
         gone = {"url_key": part.gone, "reason": [Outcome.GONE_BY_CONTENT.value] * len(part.gone)}
         yield from tagged("removals", split(pa.table(gone, REMOVALS), "url_key", self._partitions))
         for writer in writers.values():
@@ -187,15 +195,26 @@ class FinishFn(StageFn):
         candidates = candidates_of(links, load_scorers(self._scorers))
         yield from tagged("candidates", split(candidates, "url_key", self._partitions))
 
-    def _index(self, pages: pa.Table, number: int) -> "Iterator[TaggedOutput]":
-        """Index some pages; yield what the index removes and the files."""
+    def finish_bundle(self) -> "Iterator[TaggedOutput]":
+        for file in self._segments():
+            yield TaggedOutput("files", GlobalWindows.windowed_value(file))
+
+    def _index(self, pages: pa.Table) -> "Iterator[TaggedOutput]":
+        """Index some pages, with earlier ones and later ones if they are few; yield what the index removes."""
         removals = removals_of_pages(pages, self._index_scope)
         yield from tagged("removals", split(removals, "url_key", self._partitions))
         indexed = removals.filter(pc.equal(removals["reason"], REPLACED))["url_key"]
         is_indexed = pc.and_(pages["is_document"], pc.is_in(pages["url_key"], indexed))
-        documents = conform(pages.filter(is_indexed), DOCUMENTS)
-        files = index_shard(self._root, self._round, number, documents, self._korean_morphemes, self._text)
-        yield from tagged("files", files)
+        self._waiting.append(conform(pages.filter(is_indexed), DOCUMENTS))
+        self._waiting_text += pc.sum(pc.binary_length(self._waiting[-1]["text"])).as_py() or 0
+        if 2 * self._waiting_text >= self._text:  # most parts are smaller than half a segment
+            yield from tagged("files", self._segments())
+
+    def _segments(self) -> list[TableFile]:
+        """Write segments of the documents that wait; the folders of the segments and their files."""
+        documents = pa.concat_tables(self._waiting)
+        self._waiting, self._waiting_text = [DOCUMENTS.empty_table()], 0
+        return index_shard(self._root, self._round, 0, documents, self._korean_morphemes, self._text)
 
 
 class FinishPages(beam.PTransform):
