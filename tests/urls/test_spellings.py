@@ -18,7 +18,7 @@ from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Scope
 from beamtrawl.transforms.urls.canonical import neatness, url_key
 from beamtrawl.transforms.urls.filters import UrlFilter
-from tests.documents.test_finish_pages import HOME, candidates, link, page
+from tests.documents.test_finish_pages import HOME, candidates, candidates_of_part, link, page
 from tests.frontier.test_url_states import LIMITS, due, found, known, visited
 from tests.support.crawls import crawl, rows, states
 from tests.support.tables import each_row
@@ -50,17 +50,19 @@ def test_a_target_is_a_candidate_once_in_its_neatest_spelling(links: list, chose
     assert one["score"] == pytest.approx(len(links))  # no share is lost
 
 
-WAYS = st.lists(st.tuples(st.sampled_from(SPELLINGS), st.integers(0, 2), st.integers(0, 1)), min_size=1)
+SOURCES = ["http://a.test/", "http://a.test/go", "http://b.test/", "http://c.test/x"]
+LINKS = st.builds(link, st.sampled_from(SPELLINGS), st.integers(0, 2), redirects=st.integers(0, 1))
+SCORE = st.sampled_from([0.0, 0.1, 1 / 3, 1.0])
+PAGES = st.builds(page, st.sampled_from(SOURCES), st.lists(LINKS, max_size=3), score=SCORE)
+LINKING = st.builds(lambda one, news: one | {"links_without_news": news}, PAGES, st.booleans())
 
 
-@given(WAYS, WAYS)
-def test_the_choice_is_the_same_in_parts_and_as_a_whole(some: list, others: list) -> None:
-    def linked(ways: list) -> list:
-        return candidates(page(HOME, [link(url, depth, redirects=redirects) for url, depth, redirects in ways]))
-
-    (whole,) = linked(some + others)
-    (merged,) = merge_candidates([*linked(some), *linked(others)]).values()
-    assert {n: whole[n] for n in ("url", "depth", "redirects")} == {n: merged[n] for n in ("url", "depth", "redirects")}
+@given(st.lists(st.tuples(LINKING, st.integers(0, 2))))
+def test_the_choice_is_the_same_in_parts_and_as_a_whole(pages: list[tuple[dict, int]]) -> None:
+    """The pages of a round are divided by the number of workers and what memory there is."""
+    whole = candidates_of_part(*(one for one, _ in pages))
+    parts = [row for part in range(3) for row in candidates_of_part(*(one for one, of in pages if of == part))]
+    assert merge_candidates(parts) == merge_candidates(whole)
 
 
 @given(st.lists(st.tuples(st.sampled_from(SPELLINGS), st.integers(0, 2)), min_size=1))

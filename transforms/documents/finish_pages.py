@@ -36,6 +36,9 @@ from .rejections import rejections_of
 DAMPING = 0.85
 """The part of a page's score that is shared equally among its links (the damping factor of PageRank)."""
 
+_GRAIN = 2.0**-46
+"""What a link passes is a multiple of it: sums of up to 128 are exact, so that they do not depend on the order."""
+
 ROW_GROUPS = {"documents": 1_000, "links": 10_000, "near": 1_000}
 """Rows of a row group, by table: rows of links are small, and a reader of all files reads the footer of each."""
 
@@ -57,9 +60,9 @@ def flatten_links(pages: pa.Table) -> pa.Table:
 
 
 def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
-    """CANDIDATES of flattened links: each target once, with its least depth, its fewest redirects and its scores' sum.
+    """CANDIDATES of flattened links: the links to a target in one depth, with as many redirects, are one.
 
-    The target's own site decides by its links whether these are without news. Of several spellings of a target (one
+    So `merge_candidates` makes the same of them in whatever parts they come. Of several spellings of a target (one
     key), the neatest of those that its site links with the shortest path is fetched. A redirect passes its whole score,
     a page divides `DAMPING` of its score among its targets, that of a Refresh included, a duplicate passes none.
     Scorers multiply what a page passes by each link.
@@ -70,33 +73,22 @@ def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
     passed = _passed(links)
     if scorers:
         passed *= np.array(_factors(links, scorers))
-    foreign = _are_foreign(links)
-    precedence = ("foreign", "depth", "length", "target_url", "redirects", "source_url")  # as merge_candidates
+    alike = ["target_key", "foreign", "depth", "redirects"]
+    precedence = ("length", "target_url", "source_url")  # as merge_candidates
     grouped = (
         links.select(["target_key", "target_url", "depth", "redirects", "source_url", "links_without_news"])
-        .append_column("foreign", foreign)
-        .append_column("own_without_news", pc.or_(links["links_without_news"], foreign))
-        .append_column("passed", pa.array(passed, pa.float64()))
+        .append_column("foreign", _are_foreign(links))
+        .append_column("passed", pa.array(np.rint(passed / _GRAIN) * _GRAIN, pa.float64()))
         .append_column("length", pc.utf8_length(links["target_url"]))
         .sort_by([(name, "ascending") for name in precedence])
-        .group_by("target_key", use_threads=False)
-        .aggregate(
-            [
-                *((name, "first") for name in ("target_url", "source_url")),
-                *((name, "min") for name in ("depth", "redirects")),
-                ("passed", "sum"),
-                *((name, "all") for name in ("links_without_news", "own_without_news", "foreign")),
-            ]
-        )
+        .group_by(alike, use_threads=False)
+        .aggregate([("target_url", "first"), ("source_url", "first"), ("passed", "sum"), ("links_without_news", "all")])
     )
     hosts = [urls.host(url) for url in grouped["target_url_first"].to_pylist()]
-    columns = [grouped["target_key"], grouped["target_url_first"], pa.array(hosts, pa.string())]
-    columns += [grouped[name] for name in ("depth_min", "redirects_min", "passed_sum", "source_url_first")]
-    table = pa.Table.from_arrays(columns, names=CANDIDATES.names[: len(columns)])
-    is_foreign = grouped["foreign_all"]
-    without_news = pc.if_else(is_foreign, grouped["links_without_news_all"], grouped["own_without_news_all"])
-    table = table.append_column("links_without_news", without_news).append_column("foreign", is_foreign)
-    return conform(table, CANDIDATES)
+    columns = {name: grouped[name] for name in alike}
+    columns |= {"url_key": columns.pop("target_key"), "url": grouped["target_url_first"], "host": pa.array(hosts)}
+    columns |= {"score": grouped["passed_sum"], "referrer": grouped["source_url_first"]}
+    return conform(pa.table(columns | {"links_without_news": grouped["links_without_news_all"]}), CANDIDATES)
 
 
 def _are_foreign(links: pa.Table) -> pa.Array:
