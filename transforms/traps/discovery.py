@@ -62,6 +62,18 @@ def shape_of(url: str, referrer: str | None = None, foreign: bool | None = False
     return UrlShape(template(target), code, from_template, is_variation, is_of_others, source)
 
 
+def doubt(url: str, referrer: str | None, is_without_news: bool | None) -> int:
+    """How little a link says of its target: 2 if its page has no news, 1 within the first folder of the site, else 0.
+
+    A link to the same name below another folder, which a server may make of any URL, says as little as the second.
+    """
+    if is_without_news or not referrer:
+        return 2 if is_without_news else 1
+    *origin, target = url.split("/", 3)
+    *linking, page = referrer.split("/", 3)
+    return int(origin != linking or target.partition("/")[0] == page.partition("/")[0] or target.endswith("/" + page))
+
+
 _template = functools.lru_cache(1 << 12)(template)
 
 
