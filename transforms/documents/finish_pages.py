@@ -28,6 +28,7 @@ from ..tables.batches import Batch, cuts, release_freed, split
 from ..tables.key_scan import shard_stem
 from ..tables.schemas import DOCUMENTS, LINKS
 from ..tables.table_files import TableFile, TableWriter, conform, new_path
+from ..traps.discovery import doubt
 from ..urls.index_scope import WHOLE, IndexScope
 from .mark_pages import MarkFn, Part, pages_of
 from .rejections import rejections_of
@@ -70,12 +71,13 @@ def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
     if scorers:
         passed *= np.array(_factors(links, scorers))
     foreign = _are_foreign(links)
-    precedence = ("foreign", "depth", "length", "target_url", "redirects", "source_url")  # as merge_candidates
+    precedence = ("foreign", "doubt", "depth", "length", "target_url", "redirects", "source_url")  # as merge_candidates
     grouped = (
         links.select(["target_key", "target_url", "depth", "redirects", "source_url", "links_without_news"])
         .append_column("foreign", foreign)
         .append_column("own_without_news", pc.or_(links["links_without_news"], foreign))
         .append_column("passed", pa.array(passed, pa.float64()))
+        .append_column("doubt", pa.array(_doubts(links), pa.int8()))
         .append_column("length", pc.utf8_length(links["target_url"]))
         .sort_by([(name, "ascending") for name in precedence])
         .group_by("target_key", use_threads=False)
@@ -113,6 +115,11 @@ def _are_foreign(links: pa.Table) -> pa.Array:
     is_elsewhere = pa.array(np.array(is_foreign, bool)[places])
     redirects = pc.and_(pc.equal(links["kind"], "redirect"), pc.fill_null(links["source_foreign"], False))
     return pc.or_(is_elsewhere, redirects.combine_chunks())
+
+
+def _doubts(links: pa.Table) -> Iterator[int]:
+    """The `doubt` about the target of each link."""
+    return map(doubt, *(links[name].to_pylist() for name in ("target_url", "source_url", "links_without_news")))
 
 
 def _passed(links: pa.Table) -> npt.NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -84,12 +85,12 @@ def _renamed(table: pa.Table, names: Mapping[str, str], values: Row, schema: pa.
 def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
     """Each candidate once, with the least depth, the fewest redirects and the sum of the scores.
 
-    Other columns are from the first of: links of its own site, least depth, neatest spelling, fewest redirects, least
-    `doubt`. Columns from sitemaps are merged. If its own site links it, what other sites say of its kind does not count.
+    Other columns are from the first of: links of its own site, least `doubt`, least depth, neatest spelling, fewest
+    redirects. Columns from sitemaps are merged. If its own site links it, what others say of its kind does not count.
     Of several kinds, the first by `rank` counts: a requisite that is found as a page or as a sitemap too is that only.
     """
     merged: dict[bytes, Row] = {}
-    for row in sorted(candidates, key=lambda r: (rank(r), *precedence(r), r["redirects"], _doubt(r), r["referrer"])):
+    for row in sorted(candidates, key=_order):
         first = merged.get(row["url_key"])
         if first is None:
             merged[row["url_key"]] = row
@@ -114,6 +115,10 @@ def _merged(first: Row, row: Row) -> Row:
 def nearest(one: Row, other: Row) -> Row:
     """The least depth and the fewest redirects of two ways to a URL; each counts by itself."""
     return {name: min(one[name], other[name]) for name in ("depth", "redirects")}
+
+
+def _order(row: Row) -> tuple[Any, ...]:
+    return (rank(row), from_elsewhere(row), _doubt(row), *precedence(row)[1:], row["redirects"], row["referrer"])
 
 
 def _doubt(row: Row) -> int:

@@ -25,7 +25,6 @@ from .template_rows import (
 
 _OFTEN = 1 / 2  # share of pages with news from which on a template's links lead on, not back
 _SHARED = (16, 2)  # pages in the first round, and growth, of all new templates together
-_MANY = 8  # useful results of plain links, which speak for others to their template until twice as many were tried
 _OF_SOURCE = 4  # least pages per round by the links of a page to an open template
 
 
@@ -63,15 +62,19 @@ def shape_of(url: str, referrer: str | None = None, foreign: bool | None = False
 
 
 def doubt(url: str, referrer: str | None, is_without_news: bool | None) -> int:
-    """How little a link says of its target: 2 if its page has no news, 1 within the first folder of the site, else 0.
+    """How little a link says of its target: 2 if its page has no news, 1 within the first folder of a site, else 0.
 
     A link to the same name below another folder, which a server may make of any URL, says as little as the second.
     """
     if is_without_news or not referrer:
-        return 2 if is_without_news else 1
+        return 2 * bool(is_without_news)
     *origin, target = url.split("/", 3)
     *linking, page = referrer.split("/", 3)
-    return int(origin != linking or target.partition("/")[0] == page.partition("/")[0] or target.endswith("/" + page))
+    return int(origin != linking or _folder(target) == _folder(page) or target.endswith("/" + page))
+
+
+def _folder(path: str) -> str:
+    return path.partition("?")[0].rpartition("/")[0].partition("/")[0]
 
 
 _template = functools.lru_cache(1 << 12)(template)
@@ -135,15 +138,9 @@ class Known:
         return [own, *([(queries, kind)] if queries else []), (ANY, kind)]
 
     def has_proved(self, name: Name) -> bool:
-        """Whether a template is judged by its own row: a result was useful, or it has few, and its plain links many.
-
-        So a link in a series, or of a copy, to a page of a useful folder does not wait for what is like it elsewhere.
-        """
-        own, plain = self.rows.get(name), self.rows.get((name[0], Kind.PLAIN))
-        if own is not None and own["fresh"] + own["reached"] > 0:
-            return True
-        is_tried = name[1] == Kind.FOREIGN or (own is not None and requests_of(own) >= 2 * _MANY)
-        return not is_tried and plain is not None and plain["fresh"] >= max(_MANY, requests_of(plain) / 2)
+        """Whether a template is judged by its own row: a result was useful."""
+        row = self.rows.get(name)
+        return row is not None and row["fresh"] + row["reached"] > 0
 
     def is_closed(self, name: Name) -> bool:
         """Whether a template is throttled or trapped."""
