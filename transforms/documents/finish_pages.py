@@ -117,9 +117,10 @@ def _are_foreign(links: pa.Table) -> pa.Array:
     return pc.or_(is_elsewhere, redirects.combine_chunks())
 
 
-def _doubts(links: pa.Table) -> Iterator[int]:
+def _doubts(links: pa.Table) -> list[int]:
     """The `doubt` about the target of each link."""
-    return map(doubt, *(links[name].to_pylist() for name in ("target_url", "source_url", "links_without_news")))
+    columns = (links[name].to_pylist() for name in ("target_url", "source_url", "links_without_news"))
+    return [doubt(*row) for row in zip(*columns, strict=True)]
 
 
 def _passed(links: pa.Table) -> npt.NDArray[np.float64]:
