@@ -60,8 +60,9 @@ def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
     """CANDIDATES of flattened links: each target once, with its least depth, its fewest redirects and its scores' sum.
 
     The target's own site decides by its links whether these are without news. Of several spellings of a target (one
-    key), the neatest of those that its site links with the shortest path is fetched. A redirect passes its whole score,
-    a page divides `DAMPING` of its score among its targets, that of a Refresh included, a duplicate passes none.
+    key), the neatest of those that its site links with the least `doubt` and depth is fetched. A redirect passes its
+    whole score, a page divides `DAMPING` of its score among its targets, that of a Refresh included, a duplicate passes
+    none.
     Scorers multiply what a page passes by each link.
     """
     needed = ("target_key", "target_url", "kind", "depth", "redirects", "source_url", "source_score", "parent")
