@@ -130,9 +130,9 @@ def test_the_number_of_shards_does_not_change_the_way_to_a_candidate():
 def test_of_several_links_the_one_that_says_most_counts():
     """A translation that an index in its own language, a copy, and a page in another language link."""
     pages = [
-        page("http://a.test/de/", [link("http://a.test/de/x", 1)]),
+        page("http://a.test/de/", [link("http://a.test/de/x", 1)]) | {"links_without_news": False},
         page("http://a.test/da/x", [link("http://a.test/de/x", 2)]) | {"links_without_news": True},
-        page("http://a.test/en/x", [link("http://a.test/de/x", 3)]),
+        page("http://a.test/en/x", [link("http://a.test/de/x", 3)]) | {"links_without_news": False},
     ]
     for shards in ([pages], [[one] for one in pages]):
         (way,) = merge_candidates(row for shard in shards for row in candidates(*shard)).values()
