@@ -68,13 +68,16 @@ def doubt(url: str, referrer: str | None, is_without_news: bool | None) -> int:
     """
     if is_without_news or not referrer:
         return 2 * bool(is_without_news)
-    *origin, target = url.split("/", 3)
-    *linking, page = referrer.split("/", 3)
-    return int(origin != linking or _folder(target) == _folder(page) or target.endswith("/" + page))
+    site, path, folder = _place(url)
+    from_site, from_path, from_folder = _place(referrer)
+    return int(site != from_site or folder == from_folder or path.endswith("/" + from_path))
 
 
-def _folder(path: str) -> str:
-    return path.partition("?")[0].rpartition("/")[0].partition("/")[0]
+@functools.lru_cache(1 << 12)
+def _place(url: str) -> tuple[str, str, str]:
+    """(site, path and query, first folder) of a URL; cached, because pages share links."""
+    scheme, _, host, path = url.split("/", 3)
+    return f"{scheme}//{host}", path, path.partition("?")[0].rpartition("/")[0].partition("/")[0]
 
 
 _template = functools.lru_cache(1 << 12)(template)
