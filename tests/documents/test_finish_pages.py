@@ -119,6 +119,18 @@ def test_a_target_is_a_candidate_once_reached_by_its_shortest_way():
     assert (found["depth"], found["referrer"]) == (1, "http://a.test/b")
 
 
+def test_of_several_links_the_one_that_says_most_counts():
+    """A translation that an index in its own language, a copy, and a page in another language link."""
+    pages = [
+        page("http://a.test/de/", [link("http://a.test/de/x", 1)]) | {"links_without_news": False},
+        page("http://a.test/da/x", [link("http://a.test/de/x", 2)]) | {"links_without_news": True},
+        page("http://a.test/en/x", [link("http://a.test/de/x", 3)]) | {"links_without_news": False},
+    ]
+    for shards in ([pages], [[one] for one in pages]):
+        (way,) = merge_candidates(row for shard in shards for row in candidates_of_part(*shard)).values()
+        assert (way["depth"], way["referrer"], way["links_without_news"]) == (1, "http://a.test/en/x", False)
+
+
 def test_a_targets_own_site_decides_what_its_links_are():
     pages = [
         page("http://a.test/", [link("http://c.test/x", 1), link("http://c.test/y", 1)]) | {"links_without_news": True},

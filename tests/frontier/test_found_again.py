@@ -10,7 +10,7 @@ from tests.support.tables import each_row
 MAX_DEPTH = 5
 PAGE = {"state": "fetched", "fetches": 1, "depth": 4, "digest": b"d"}
 REDIRECT = {"state": "redirected", "fetches": 1, "depth": 1}
-NEW = {"referrer": "http://a.test/"}
+NEW, OTHER = {"referrer": "http://a.test/"}, {"referrer": "http://a.test/b/x"}
 STALE, TOLD = {"links_without_news": True}, {"links_without_news": False}
 OWN, FOREIGN = {"foreign": False}, {"foreign": True}
 
@@ -19,9 +19,11 @@ WAITING = {
     "nearer, more redirects": ({"depth": 4}, {"depth": 2, "redirects": 3}, {"depth": 2}),
     "farther, fewer redirects": ({"redirects": 9}, {"depth": 3}, {"redirects": 0}),
     "farther": ({"depth": 2}, {"depth": 3}, None),
-    "news of its own site": (STALE, TOLD, TOLD),
+    "news of its own site": (STALE, TOLD | NEW, TOLD | NEW),
+    "another folder of its own site": ({"referrer": "http://a.test/q"}, OTHER, OTHER),
+    "the same folder": (OTHER, NEW, None),
     "news of another site": (STALE, FOREIGN | TOLD, None),
-    "news of another site, of its own kind": (FOREIGN | STALE, FOREIGN | TOLD, TOLD),
+    "news of another site, of its own kind": (FOREIGN | STALE, FOREIGN | TOLD | NEW, TOLD | NEW),
     "first own link": (FOREIGN | TOLD, OWN | STALE | NEW, OWN | STALE | NEW),
     "first own link to a sitemap": (FOREIGN | TOLD | {"kind": "sitemap"}, TOLD | NEW, OWN | NEW | {"kind": None}),
     "nearer by another site": ({"depth": 4}, FOREIGN | {"depth": 2}, {"depth": 2}),

@@ -90,6 +90,28 @@ def printed(count: int) -> dict[str, Page]:
     return {"/": page("Reports", story("reports"), [(href, href[8:]) for href in names]), **site}
 
 
+TRANSLATED = {"en": 100, "fr": 94, "ko": 44, "ja": 38, "tr": 33, "es": 11, "de": 9, "zh": 7, "pt": 2, "ru": 1, "da": 1}
+"""The languages of `manual`, and the share of its pages in each of them, in percent."""
+
+
+def manual(count: int) -> dict[str, Page]:
+    """A manual in a folder for each language, in which pages that are not translated are copies of the English ones.
+
+    Pages name their translations; all other links stay in the folder.
+    """
+    names = [f"{('mod', 'howto', 'misc', 'programs')[n % 4]}/{word(chance('manual', n))}.html" for n in range(count)]
+    site: dict[str, Page] = {}
+    for number, name in enumerate([*names, "index.html", "sitemap.html"]):
+        up = "../" * name.count("/")
+        known = [one for one, share in TRANSLATED.items() if up == "" or chance(name, one).randrange(100) < share]
+        near = [(up + names[(number + step) % count], "see also") for step in (1, 2, 7)] if up else []
+        near += [(other, other) for other in names] if name == "sitemap.html" else [(f"{up}sitemap.html", "all")]
+        links = [*near, *((f"{up}../{one}/{name}", one) for one in known)]
+        pages = {one: page(f"{one} {name}", story(one, name), links) for one in known}
+        site |= {f"/{one}/{name}": pages.get(one, pages["en"]) for one in TRANSLATED}
+    return {"/": redirect("/en/index.html"), **site}
+
+
 VARIANTS: Mapping[str, tuple[Callable[[int], dict[str, Page]], int]] = {
     "translations": (translations, 400),
     "archive-by-time": (archive_by_time, 1200),

@@ -13,7 +13,7 @@ from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.tables.key_scan import Wanted
 from beamtrawl.transforms.traps import template_rows
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
-from beamtrawl.transforms.traps.discovery import Known, shape_of
+from beamtrawl.transforms.traps.discovery import Known, doubt, shape_of
 from beamtrawl.transforms.traps.holds import Holds, TrappedHost, count_held, count_waiting, hold
 from beamtrawl.transforms.traps.judge import Counts, Queues, drained, end, judge, queues_of
 from beamtrawl.transforms.traps.template_rows import Kind, State, new_row
@@ -201,6 +201,22 @@ def test_ways_to_a_url(url: str, referrer: str, without_news: bool, kind: Kind) 
     assert known(*MONTHS).kind_of(shape, without_news) == kind
 
 
+# a link of a page, whether that is without news: how little it says
+DOUBTS = {
+    "another folder": ("/de/x", "/en/x", False, 0),
+    "a folder, of the root": ("/de/x", "/index", False, 0),
+    "the same folder": ("/de/a/x?y=/z", "/de/b/x", False, 1),
+    "the root": ("/x", "/y?z=/", False, 1),
+    "the same name below another folder": ("/de/en/x", "/en/x", False, 1),
+    "a page without news": ("/de/x", "/en/x", True, 2),
+}
+
+
+@pytest.mark.parametrize(("url", "referrer", "without_news", "much"), DOUBTS.values(), ids=DOUBTS)
+def test_what_a_link_says(url: str, referrer: str, without_news: bool, much: int) -> None:
+    assert doubt(f"http://a.test{url}", f"http://a.test{referrer}", without_news) == much
+
+
 def test_sessions_are_told_from_their_form() -> None:
     first, second = "/in/4f9a02c711/news", "/in/5f9a02c711/news"
     shape = shape_of(f"http://a.test{second}")
@@ -221,17 +237,6 @@ def test_a_template_speaks_for_itself_once_it_has_proved_something() -> None:
     assert names("/a/x", Kind.PLAIN, after([(1, 1)])) == [PLAIN]
     assert names("/a/x", Kind.PLAIN, after([(6, 1)])) == [PLAIN]
     assert names("/a/x", Kind.PLAIN, after([(30, 0)])) == [PLAIN, shared]
-
-
-def test_many_useful_plain_links_speak_for_a_series_until_it_was_tried() -> None:
-    """Translations of a manual beside copies of the original: what pages of a folder link is not tried last."""
-    series, shared = (PLAIN[0], Kind.SERIES), ("*", Kind.SERIES)
-    assert names("/a/x", Kind.SERIES, after([(16, 8)])) == [series]
-    assert names("/a/x", Kind.SERIES, after([(16, 8)]), after([(15, 0)], Kind.SERIES)) == [series]
-    assert names("/a/x", Kind.SERIES, after([(16, 8)]), after([(16, 0)], Kind.SERIES)) == [series, shared]
-    assert names("/a/x", Kind.SERIES, after([(7, 7)])) == [series, shared]
-    assert names("/a/x", Kind.SERIES, after([(17, 8)])) == [series, shared]
-    assert names("/a/x", Kind.FOREIGN, after([(16, 8)])) == [(PLAIN[0], Kind.FOREIGN), ("*", Kind.FOREIGN)]
 
 
 def queue(*paths: str, **fields: object) -> list:

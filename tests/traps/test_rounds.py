@@ -22,6 +22,7 @@ NAMES = {"fresh-redirects.test", "logins", "sorted folders"}  # of two traps: re
 ENDED = {"own-words.test", "sorry"}  # pages that the host gives to any path are gone, and lead nowhere
 LAST = 16  # rounds after which a crawl of a trap has ended
 SHARE = 3  # of the size of each honest site
+MANUAL_ROUNDS = 15  # a walk needs five
 LATER = 3  # rounds, at most, that a crawl of an honest site needs more than a walk
 
 SITES = {**TRAPS, **VARIANTS, **GROWTH, **ANSWERS}
@@ -71,3 +72,15 @@ def test_an_honest_site_of_another_kind_is_whole_and_needs_few_rounds_more_than_
     assert walked.keys() - {path for paths in crawled.visited for path in paths} == set()
     assert len(crawled.visited) <= max(walked.values()) + later
     assert crawled.held == set()
+
+
+@pytest.mark.parametrize("secret", [b"one", b"other"])
+def test_a_manual_loses_no_translation_among_ten_times_as_many_copies(secret: bytes) -> None:
+    """Copies and other translations link each of them first, and pages of another language that have news later."""
+    site = honest_variants.manual(240)
+    crawled = crawl_rounds(site, rounds=40, secret=secret)
+    visited = {path for paths in crawled.visited for path in paths}
+    assert {site[path] for path in visited & site.keys()} == set(site.values())
+    assert crawled.waiting == set(), "the crawl has not ended"
+    assert len(crawled.visited) <= MANUAL_ROUNDS
+    assert len(visited) <= 2 * len(set(site.values()))

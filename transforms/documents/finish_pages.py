@@ -29,6 +29,7 @@ from ..tables.batches import Batch, cuts, release_freed, split
 from ..tables.key_scan import shard_stem
 from ..tables.schemas import DOCUMENTS, LINKS
 from ..tables.table_files import TableFile, TableWriter, conform, new_path
+from ..traps.discovery import WITHOUT_NEWS, doubt
 from ..urls.index_scope import WHOLE, IndexScope
 from .mark_pages import MarkFn, Part, pages_of
 from .rejections import rejections_of
@@ -60,12 +61,12 @@ def flatten_links(pages: pa.Table) -> pa.Table:
 
 
 def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
-    """CANDIDATES of flattened links: the links to a target in one depth, with as many redirects, are one.
+    """CANDIDATES of flattened links: the links to a target that are alike in what `merge_candidates` compares are one.
 
-    So `merge_candidates` makes the same of them in whatever parts they come. Of several spellings of a target (one
-    key), the neatest of those that its site links with the shortest path is fetched. A redirect passes its whole score,
-    a page divides `DAMPING` of its score among its targets, that of a Refresh included, a duplicate passes none.
-    Scorers multiply what a page passes by each link.
+    So it makes the same of them in whatever parts they come. Of several spellings of a target (one key), the neatest of
+    those that its site links with the least `doubt` and depth is fetched. A redirect passes its whole score, a page
+    divides `DAMPING` of its score among its targets, that of a Refresh included, a duplicate passes none. Scorers
+    multiply what a page passes by each link.
     """
     needed = ("target_key", "target_url", "kind", "depth", "redirects", "source_url", "source_score", "parent")
     needed += ("links_without_news", "source_foreign", "from_duplicate", *(("anchor",) if scorers else ()))
@@ -73,22 +74,22 @@ def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
     passed = _passed(links)
     if scorers:
         passed *= np.array(_factors(links, scorers))
-    alike = ["target_key", "foreign", "depth", "redirects"]
-    precedence = ("length", "target_url", "source_url")  # as merge_candidates
+    alike = ["target_key", "foreign", "doubt", "depth", "redirects"]
     grouped = (
-        links.select(["target_key", "target_url", "depth", "redirects", "source_url", "links_without_news"])
+        links.select(["target_key", "target_url", "depth", "redirects", "source_url"])
         .append_column("foreign", _are_foreign(links))
         .append_column("passed", pa.array(np.rint(passed / _GRAIN) * _GRAIN, pa.float64()))
+        .append_column("doubt", pa.array(_doubts(links), pa.int8()))
         .append_column("length", pc.utf8_length(links["target_url"]))
-        .sort_by([(name, "ascending") for name in precedence])
+        .sort_by([(name, "ascending") for name in ("length", "target_url", "source_url")])
         .group_by(alike, use_threads=False)
-        .aggregate([("target_url", "first"), ("source_url", "first"), ("passed", "sum"), ("links_without_news", "all")])
+        .aggregate([("target_url", "first"), ("source_url", "first"), ("passed", "sum")])
     )
     hosts = [urls.host(url) for url in grouped["target_url_first"].to_pylist()]
-    columns = {name: grouped[name] for name in alike}
-    columns |= {"url_key": columns.pop("target_key"), "url": grouped["target_url_first"], "host": pa.array(hosts)}
+    columns = {name: grouped[name] for name in ("foreign", "depth", "redirects")}
+    columns |= {"url_key": grouped["target_key"], "url": grouped["target_url_first"], "host": pa.array(hosts, pa.string())}
     columns |= {"score": grouped["passed_sum"], "referrer": grouped["source_url_first"]}
-    return conform(pa.table(columns | {"links_without_news": grouped["links_without_news_all"]}), CANDIDATES)
+    return conform(pa.table(columns | {"links_without_news": pc.equal(grouped["doubt"], WITHOUT_NEWS)}), CANDIDATES)
 
 
 def _are_foreign(links: pa.Table) -> pa.Array:
@@ -106,6 +107,12 @@ def _are_foreign(links: pa.Table) -> pa.Array:
     is_elsewhere = pa.array(np.array(is_foreign, bool)[places])
     redirects = pc.and_(pc.equal(links["kind"], "redirect"), pc.fill_null(links["source_foreign"], False))
     return pc.or_(is_elsewhere, redirects.combine_chunks())
+
+
+def _doubts(links: pa.Table) -> list[int]:
+    """The `doubt` about the target of each link."""
+    columns = (links[name].to_pylist() for name in ("target_url", "source_url", "links_without_news"))
+    return [doubt(*row) for row in zip(*columns, strict=True)]
 
 
 def _passed(links: pa.Table) -> npt.NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow.compute as pc
 from ..tables.schemas import FRONTIER, KEY, URLS, Row
 from ..tables.sitemap_terms import RSL, rank, unite
 from ..tables.table_files import conform
-from ..traps.discovery import from_elsewhere
+from ..traps.discovery import doubt, from_elsewhere
 from ..traps.template_rows import State
 from ..urls.canonical import neatness, url_key
 from ..urls.filters import MAX_REDIRECTS
@@ -84,12 +85,12 @@ def _renamed(table: pa.Table, names: Mapping[str, str], values: Row, schema: pa.
 def merge_candidates(candidates: Iterable[Row]) -> dict[bytes, Row]:
     """Each candidate once, with the least depth, the fewest redirects and the sum of the scores.
 
-    Other columns are from the first of: links of its own site, least depth, neatest spelling, fewest redirects.
-    Columns from sitemaps are merged. If its own site links it, what other sites say of its kind does not count.
+    Other columns are from the first of: links of its own site, least `doubt`, least depth, neatest spelling, fewest
+    redirects. Columns from sitemaps are merged. If its own site links it, what others say of its kind does not count.
     Of several kinds, the first by `rank` counts: a requisite that is found as a page or as a sitemap too is that only.
     """
     merged: dict[bytes, Row] = {}
-    for row in sorted(candidates, key=lambda r: (rank(r), *precedence(r), r["redirects"], r["referrer"])):
+    for row in sorted(candidates, key=_order):
         first = merged.get(row["url_key"])
         if first is None:
             merged[row["url_key"]] = row
@@ -107,13 +108,20 @@ def _merged(first: Row, row: Row) -> Row:
         "kind": first["kind"] or row["kind"],
         "sitemap": unite(first["sitemap"], row["sitemap"]),
         "sitemap_lastmod": max(lastmods, default=None),
-        "links_without_news": bool(first["links_without_news"] and row["links_without_news"]),
     }
 
 
 def nearest(one: Row, other: Row) -> Row:
     """The least depth and the fewest redirects of two ways to a URL; each counts by itself."""
     return {name: min(one[name], other[name]) for name in ("depth", "redirects")}
+
+
+def _order(row: Row) -> tuple[Any, ...]:
+    return (rank(row), from_elsewhere(row), _doubt(row), *precedence(row)[1:], row["redirects"], row["referrer"])
+
+
+def _doubt(row: Row) -> int:
+    return doubt(row["url"], row["referrer"], row["links_without_news"])
 
 
 def precedence(row: Row) -> tuple[bool, int, tuple[int, str]]:
@@ -147,8 +155,8 @@ def found_again(
         way |= {name: candidate[name] for name in ("foreign", "referrer", "links_without_news", "kind", "sitemap")}
     elif is_own and candidate["kind"] == RSL:
         way |= {name: candidate[name] for name in ("kind", "sitemap")}
-    elif is_own == was_own and due["links_without_news"] and not candidate["links_without_news"]:
-        way["links_without_news"] = False
+    elif is_own == was_own and _doubt(candidate) < _doubt(due):
+        way |= {name: candidate[name] for name in ("links_without_news", "referrer")}
     way = {name: value for name, value in way.items() if value != due[name]}
     if not way:
         return None

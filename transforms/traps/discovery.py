@@ -25,7 +25,9 @@ from .template_rows import (
 
 _OFTEN = 1 / 2  # share of pages with news from which on a template's links lead on, not back
 _SHARED = (16, 2)  # pages in the first round, and growth, of all new templates together
-_MANY = 8  # useful results of plain links, which speak for others to their template until twice as many were tried
+WITHOUT_NEWS = 2
+"""The `doubt` about a link of a page without news."""
+
 _OF_SOURCE = 4  # least pages per round by the links of a page to an open template
 
 
@@ -60,6 +62,25 @@ def shape_of(url: str, referrer: str | None = None, foreign: bool | None = False
     bare = form(target)
     code = zlib.crc32(bare.encode()) if bare else None
     return UrlShape(template(target), code, from_template, is_variation, is_of_others, source)
+
+
+def doubt(url: str, referrer: str | None, is_without_news: bool | None) -> int:
+    """How little a link says of its target: 0, 1 within the first folder of a site, or WITHOUT_NEWS if its page has none.
+
+    A link to the same name below another folder, which a server may make of any URL, says as little as the second.
+    """
+    if is_without_news or not referrer:
+        return WITHOUT_NEWS * bool(is_without_news)
+    host, path, folder = _place(url)
+    from_host, from_path, from_folder = _place(referrer)
+    return int(host != from_host or folder == from_folder or path.endswith("/" + from_path))
+
+
+@functools.lru_cache(1 << 12)
+def _place(url: str) -> tuple[str, str, str]:
+    """(host, path and query, first folder) of a URL; cached, because pages share links."""
+    host, _, path = url.partition("//")[2].partition("/")
+    return host, path, path.partition("?")[0].rpartition("/")[0].partition("/")[0]
 
 
 _template = functools.lru_cache(1 << 12)(template)
@@ -123,15 +144,9 @@ class Known:
         return [own, *([(queries, kind)] if queries else []), (ANY, kind)]
 
     def has_proved(self, name: Name) -> bool:
-        """Whether a template is judged by its own row: a result was useful, or it has few, and its plain links many.
-
-        So a link in a series, or of a copy, to a page of a useful folder does not wait for what is like it elsewhere.
-        """
-        own, plain = self.rows.get(name), self.rows.get((name[0], Kind.PLAIN))
-        if own is not None and own["fresh"] + own["reached"] > 0:
-            return True
-        is_tried = name[1] == Kind.FOREIGN or (own is not None and requests_of(own) >= 2 * _MANY)
-        return not is_tried and plain is not None and plain["fresh"] >= max(_MANY, requests_of(plain) / 2)
+        """Whether a template is judged by its own row: a result was useful."""
+        row = self.rows.get(name)
+        return row is not None and row["fresh"] + row["reached"] > 0
 
     def is_closed(self, name: Name) -> bool:
         """Whether a template is throttled or trapped."""
