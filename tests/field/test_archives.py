@@ -148,6 +148,14 @@ BODIES = {
 }
 
 
+def test_an_answer_whose_record_has_no_media_type(tmp_path):
+    """warcio reads it by the type of the record and its URL."""
+    page = record(PAGE).replace(b"Content-Type: application/http; msgtype=response\r\n", b"")
+    other = record(PAGE).replace(b"application/http; msgtype=response", b"text/x")
+    rows, counts, troubles = scan(tmp_path, page, other)
+    assert (len(rows), counts, troubles) == (1, {"records": 2, "not_http": 1}, [])
+
+
 def test_the_block_of_a_resource_is_its_body(tmp_path):
     """As wpull, warcio and Browsertrix write them; each was an empty page."""
     for size in (0, 1, 700, 200_000):

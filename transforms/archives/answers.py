@@ -24,7 +24,7 @@ def head_of(record: Record, head_bytes: int) -> tuple[int, Headers, bytes]:
     declared = record.field("Content-Type")
     if record.type == "resource":
         return 200, [("Content-Type", declared)] if declared else [], b""
-    if not declared.lower().startswith("application/http"):
+    if declared and not declared.lower().startswith("application/http"):
         raise Skip("not_http")
     return read_answer_head(record.read, head_bytes)
 
