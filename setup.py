@@ -90,7 +90,7 @@ setup(
         "mcp": ["mcp>=2"],  # `beamtrawl mcp`, for assistants
         "korean": ["kiwipiepy>=0.23"],  # morphemes; its model, which it brings, has 100 MB
         "signatures": ["cryptography>=43"],  # signs requests with robot.key
-        "warc": ["fastwarc>=2,<3", "warcio>=1.7.5"],  # reads web archives, and writes them
+        "warc": ["warcio>=1.7.5"],  # writes web archives
         "s3": ["obstore>=0.12"],  # DIR on s3:// (docs/stores.md)
         "gcs": ["obstore>=0.12"],  # DIR on gs://
         "flink": ["apache-flink-libraries>=1.20,<1.21"],  # a cluster to try it on; docs/flink.md says why this version
@@ -98,7 +98,7 @@ setup(
         "benchmark": ["ir-measures>=0.3", "tantivy>=0.25"],  # judges of search, and an engine to compare with
         "test": [
             "axe-core-python>=0.1",  # a judge of accessibility, in JavaScript
-            "fastwarc>=2,<3",  # reads archives, and judges ours
+            "fastwarc>=2,<3",  # a judge of archives
             "flask-cors>=6",  # of moto's server
             "furo>=2025.12",
             "http-message-signatures>=2",  # a judge of signatures

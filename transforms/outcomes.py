@@ -22,6 +22,12 @@ class CrawlDirError(BeamtrawlError):
     """A crawl directory that cannot be read or written; the message is one line that states the remedy."""
 
 
+class MisnamedError(CrawlDirError):
+    """A directory, or a round of it, that is named and cannot be meant."""
+
+    is_usage = True
+
+
 class QueryTimeout(BeamtrawlError):
     """A query that took longer than its limit."""
 

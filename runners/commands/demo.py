@@ -74,11 +74,11 @@ beamtrawl demo --web serves one that stays, or give demo --serve."""
 
 
 def _claim(crawl: CrawlDir) -> None:
-    """Mark a new directory as a demo's; Failure for another crawl, which the demo's delay and seeds would change."""
+    """Mark a new directory as a demo's; Usage for another crawl, which the demo's delay and seeds would change."""
     if crawl.exists(MARK):
         return
     if crawl.exists("crawl.toml") or crawl.manifests():
-        raise Failure(f"{crawl.root} holds a crawl that is not a demo; name a new directory: beamtrawl demo ./demo")
+        raise Usage(f"{crawl.root} holds a crawl that is not a demo; name a new directory: beamtrawl demo ./demo")
     refuse_foreign(crawl, "name a new directory: beamtrawl demo ./demo")
     crawl.write_text(MARK, "A crawl of the web of `beamtrawl demo`.\n")
 

@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import glob
-import importlib.util
 import json
 import shlex
 import sys
@@ -13,7 +12,6 @@ from pathlib import Path
 
 from ...pipeline.control import StopSignal
 from ...pipeline.imports.import_archives import Imported, Job, import_archives
-from ...transforms.archives.reader import HOW_TO_INSTALL
 from ...transforms.archives.sources import Source, Trouble, sources_of
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.crawl_settings import stored_settings
@@ -55,8 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     1 if no file has a record to read, 3 if one is damaged.
     """
-    if importlib.util.find_spec("fastwarc") is None:
-        raise Failure(f"import warc needs fastwarc; install it: {HOW_TO_INSTALL}")
     if "://" not in arguments.dir and Path(arguments.dir).is_file():
         line = shlex.join(["beamtrawl", "import", "warc", arguments.files[0], arguments.dir])
         raise Usage(f"{arguments.dir} is an archive, and the crawl directory comes first: {line}")

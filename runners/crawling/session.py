@@ -22,7 +22,7 @@ from ...pipeline.control import End, Stopped, StopSignal
 from ...pipeline.crawl import run_crawl
 from ...pipeline.rank import has_lost_ranks, has_unranked_links, rank
 from ...pipeline.seeds import Added, Seed, add_seeds, decode_lines, parse_seeds
-from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError
+from ...transforms.directory.crawl_dir import CrawlDir, MisnamedError
 from ...transforms.directory.crawl_settings import has_lost_settings, last_settings, stored_settings
 from ...transforms.directory.own_files import refuse_foreign
 from ...transforms.directory.reserve import keep_reserve
@@ -93,20 +93,16 @@ class Observer(control.Observer, Protocol):
     def seeds_added(self, added: Added) -> None: ...
 
 
-def refuse_foreign_folder(directory: CrawlDir, option: str) -> None:
-    """Raise StartError for a directory with files of somebody else and no crawl; `option` starts one there anyway."""
-    try:
-        refuse_foreign(directory, f"name a new directory, such as {directory.path('crawl')}, or add {option}")
-    except OSError:  # a directory that cannot be read is a failure, no usage
-        raise
-    except CrawlDirError as error:
-        raise StartError(str(error)) from error
-
-
 def refuse_unusable(directory: CrawlDir, into_nonempty: bool, option: str) -> None:
-    """Raise StartError for a directory in which no crawl can start or go on: with files of others, or with losses."""
-    if not into_nonempty:
-        refuse_foreign_folder(directory, option)
+    """Raise StartError for a directory in which no crawl can start or go on: with files of others, or with losses.
+
+    `option` starts one beside files of others anyway.
+    """
+    try:
+        if not into_nonempty:
+            refuse_foreign(directory, f"name a new directory, such as {directory.path('crawl')}, or add {option}")
+    except MisnamedError as error:
+        raise StartError(str(error)) from error
     refuse_lost_settings(directory)
     refuse_lost_steps(directory)
 

@@ -63,6 +63,8 @@ def whole_folder(path: str) -> Iterator["Drafts"]:
     Drafts of a run that was killed do not count, and are removed.
     """
     is_local = filesystem.store_of(path).has_local_paths and Path(path).is_dir()
+    if not is_local and Path(path).exists():
+        raise Usage(f"{path} is no folder; name a new or empty one")
     present = [str(file) for file in Path(path).iterdir()] if is_local else filesystem.match(path, "*")
     if not all(_DRAFT.match(filesystem.split(file)[1]) for file in present):
         raise Usage(f"{path} has files already; name a new or empty folder")

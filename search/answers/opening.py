@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...transforms.blocks.files import read_blocks
-from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest
+from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest, MisnamedError
 from ...transforms.indexing.live_segments import live_index
 from ...transforms.indexing.tombstones import alive, read_tombstones
 from ...transforms.robots.stored_signals import read_signals
@@ -75,9 +75,9 @@ def _require_index(root: str, manifests: Sequence[Manifest], as_of: int | None) 
     if as_of is None:
         return
     if as_of < first:
-        raise CrawlDirError(f"{root} has no index as of round {as_of}; ask as of round {first} or later")
+        raise MisnamedError(f"{root} has no index as of round {as_of}; ask as of round {first} or later")
     if as_of > (last := max(manifest.round for manifest in manifests)):
-        raise CrawlDirError(f"{root} has no round {as_of} yet; the last one is round {last}")
+        raise MisnamedError(f"{root} has no round {as_of} yet; the last one is round {last}")
 
 
 def packed(rounds: Sequence[int]) -> int:

@@ -67,6 +67,53 @@ def test_what_stands_behind_a_record_hides_no_other(tmp_path: Path) -> None:
     assert read(tmp_path / "a.warc", gzip.compress(block, 0) + members[0]) == (list("90"), [])
 
 
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, zstd.compress])
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
+def test_bytes_between_records_hide_no_other(tmp_path: Path, line_end: bytes, compress: Callable) -> None:
+    records = [record(number).replace(b"\r\n", line_end, 5) for number in range(5)]  # in the head
+    for strays, troubles in {b"\0": 0, b"\r\n" * 9: 0, b"x": 1, b"x\n": 1, b"two\nlines": 1, b"\0" * 9: 1}.items():
+        one = [*records[:2], records[2] + strays, *records[3:]]
+        for data in (b"".join(map(compress, one)), compress(b"".join(one))):
+            whole, told = read(tmp_path / "a.warc", data)
+            assert (whole, len(told)) == (list("01234"), troubles), strays
+
+
+def test_lines_that_lost_a_byte_each_are_told(tmp_path: Path) -> None:
+    """As by a tool that took the file for a text: its blocks are shorter than they say, and reach into what follows."""
+    block = b"HTTP/1.1 200 OK\nA: b\n\ntext"
+    head = b"WARC/1.0\nWARC-Target-URI: http://a.test/%d\nContent-Length: %d\n\n%s\n\n"
+    lines = [head % (number, len(block) + 3, block) for number in range(4)]
+    whole, told = read(tmp_path / "a.warc", b"".join(lines))
+    assert whole == [] and len(told) == 4
+    assert [line.partition(": ")[0].rpartition(" ")[2] for line in told] == [str(n * len(lines[0])) for n in range(4)]
+
+
+def test_field_names_have_any_case_and_values_go_on_in_the_next_line(tmp_path: Path) -> None:
+    given = record(1).replace(b"Content-Length", b"content-length").replace(b"http://", b"\r\n http://")
+    assert read(tmp_path / "a.warc", record(0) + given + record(2)) == (list("012"), [])
+
+
+def test_any_version_is_read(tmp_path: Path) -> None:
+    versions = [b"1.1", b"1.2", b"0.17", b"1.1 "]
+    given = [record(number).replace(b"1.0", version, 1) for number, version in enumerate(versions)]
+    assert read(tmp_path / "a.warc", b"".join(given)) == (list("0123"), [])
+
+
+def test_a_record_without_a_length_is_told(tmp_path: Path) -> None:
+    for length in (b"", b"-1", b"many", b"1e3"):
+        given = record(1).replace(b"Length: 344", b"Length: " + length)
+        whole, told = read(tmp_path / "a.warc", record(0) + given + record(2))
+        assert whole == list("02") and len(told) == 1 and f"the length of a record is {length.decode()!r}" in told[0]
+
+
+def test_a_file_that_is_cut_anywhere_says_so_or_is_whole(tmp_path: Path) -> None:
+    for compress in (bytes, gzip.compress, zstd.compress):
+        members = [compress(record(number)) for number in range(2)]
+        for cut in range(len(members[0]) + 1, len(b"".join(members))):
+            whole, told = read(tmp_path / "a.warc", b"".join(members)[:cut])
+            assert whole[:1] == ["0"] and (len(told) == 1 or whole == ["0", "1"]), cut
+
+
 def test_a_wrong_length_is_told(tmp_path: Path) -> None:
     members = [gzip.compress(record(0)), gzip.compress(record(1, 2000)), *(gzip.compress(record(n)) for n in (2, 3))]
     whole, troubles = read(tmp_path / "a.warc", b"".join(members))

@@ -93,9 +93,9 @@ def test_bad_input_is_one_line(crawl: Path, tmp_path: Path) -> None:
     assert failure("block", crawl, "https://b.test/")[1].replace("'", "") == said
     ran = beamtrawl("block", crawl, "Unknown.test")
     assert ran.out == "unknown.test is blocked from now on; so far no URL of the crawl matches it\n"
-    assert failure("unblock", crawl, "b.test") == (1, "b.test is not blocked; the blocks are: unknown.test")
+    assert failure("unblock", crawl, "b.test") == (2, "b.test is not blocked; the blocks are: unknown.test")
     beamtrawl("unblock", crawl, "unknown.test")
-    assert failure("unblock", crawl, "b.test") == (1, "b.test is not blocked; the crawl has no blocks")
+    assert failure("unblock", crawl, "b.test") == (2, "b.test is not blocked; the crawl has no blocks")
     assert failure("block", tmp_path / "none", "b.test")[0] == 1
     (crawl / "blocks" / "0.json").write_text("{")
     for command in ("crawl", "blocks", "status"):

@@ -296,7 +296,7 @@ def test_a_round_that_cannot_be_is_refused_in_one_line(crawled: Path, given: str
 
 def test_a_round_that_is_yet_to_come_is_refused_in_one_line(crawled: Path) -> None:
     code, message = failure("search", crawled, "herring", "--as-of", 99)
-    assert (code, message) == (1, f"{crawled} has no round 99 yet; the last one is round 2")
+    assert (code, message) == (2, f"{crawled} has no round 99 yet; the last one is round 2")
 
 
 def test_seeds_added_are_the_next_round(web: Web, copy: Path) -> None:

@@ -290,5 +290,5 @@ def test_lost_settings_that_no_manifest_has_are_refused(copy: Path) -> None:
 def test_the_demo_leaves_other_crawls_alone(copy: Path) -> None:
     before = contents(copy)
     expected = f"{copy} holds a crawl that is not a demo; name a new directory: beamtrawl demo ./demo"
-    assert failure("demo", copy) == (1, expected)
+    assert failure("demo", copy) == (2, expected)
     assert contents(copy) == before

@@ -235,8 +235,8 @@ COMMANDS = {
 
 
 FAIL = {
-    **dict.fromkeys(["explain no host", "sql error", "no directory", "block"], 1),
-    **dict.fromkeys(["release", "no command", "no option"], 2),
+    **dict.fromkeys(["explain no host", "sql error", "no directory"], 1),
+    **dict.fromkeys(["release", "block", "no command", "no option"], 2),
 }
 """Exit codes of those that fail."""
 

@@ -5,8 +5,11 @@ docs/decisions/field.md), and WARC 1.1 (ISO 28500:2017).
 """
 
 import gzip
+import hashlib
+import zlib
 from datetime import UTC, datetime
 
+import brotli
 import pyarrow as pa
 import pytest
 
@@ -94,6 +97,21 @@ def test_dates(text, later):
     assert parse_date(text) == datetime(2008, 10, 20, 5 + later, 21, 46, tzinfo=UTC)
 
 
+COARSE = {  # WARC 1.1, 5.4
+    "year": ("2008", (2008, 1, 1)),
+    "month": ("2008-10", (2008, 10, 1)),
+    "day": ("2008-10-20", (2008, 10, 20)),
+    "minute": ("2008-10-20T05:21Z", (2008, 10, 20, 5, 21)),
+    "tenth of a second": ("2008-10-20T05:21:46.1Z", (2008, 10, 20, 5, 21, 46, 100_000)),
+    "leap second": ("2008-12-31T23:59:60Z", (2008, 12, 31, 23, 59, 59)),
+}
+
+
+@each_row(COARSE)
+def test_dates_of_other_precision(text, moment):
+    assert parse_date(text) == datetime(*moment, tzinfo=UTC)
+
+
 TEXT = "<p>The walrus stands in this page. " * 20
 # headers, body: text, whether it is cut, what is odd
 BODIES = {
@@ -101,6 +119,17 @@ BODIES = {
     "Content-Encoding: none": ("Content-Encoding: none\r\n", TEXT.encode(), TEXT, "names no coding"),
     "declared gzip, stored plain": ("Content-Encoding: gzip\r\n", TEXT.encode(), TEXT, ""),
     "declared br, stored plain": ("Content-Encoding: br\r\n", TEXT.encode(), TEXT, ""),
+    "declared br, stored plain, with a mark": (
+        "Content-Encoding: br\r\n",
+        b"\xef\xbb\xbf" + TEXT.encode(),
+        "\ufeff" + TEXT,
+        "",
+    ),
+    "declared br, stored as a short text": ("Content-Encoding: br\r\n", b"[1, 2]", "[1, 2]", ""),
+    "declared deflate, stored plain": ("Content-Encoding: deflate\r\n", TEXT.encode(), TEXT, ""),
+    "deflate": ("Content-Encoding: deflate\r\n", zlib.compress(TEXT.encode()), TEXT, ""),
+    "deflate without a header": ("Content-Encoding: deflate\r\n", zlib.compress(TEXT.encode(), wbits=-15), TEXT, ""),
+    "br": ("Content-Encoding: br\r\n", brotli.compress(TEXT.encode()), TEXT, ""),
     "undeclared gzip": ("", gzip.compress(TEXT.encode()), TEXT, "not declared"),
     "cut gzip": ("Content-Encoding: gzip\r\n", gzip.compress(TEXT.encode())[:-8], TEXT, "too early"),
     "chunked left in": (
@@ -117,6 +146,25 @@ BODIES = {
         "",
     ),
 }
+
+
+def test_an_answer_whose_record_has_no_media_type(tmp_path):
+    """warcio reads it by the type of the record and its URL."""
+    page = record(PAGE).replace(b"Content-Type: application/http; msgtype=response\r\n", b"")
+    other = record(PAGE).replace(b"application/http; msgtype=response", b"text/x")
+    rows, counts, troubles = scan(tmp_path, page, other)
+    assert (len(rows), counts, troubles) == (1, {"records": 2, "not_http": 1}, [])
+
+
+def test_the_block_of_a_resource_is_its_body(tmp_path):
+    """As wpull, warcio and Browsertrix write them; each was an empty page."""
+    for size in (0, 1, 700, 200_000):
+        body = TEXT.encode() * (size // len(TEXT)) + b"x" * (size % len(TEXT))
+        head = b"WARC/1.1\r\nWARC-Type: resource\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n"
+        (tmp_path / "a.warc").write_bytes(head % len(body) + body + b"\r\n\r\n")
+        digest = f"sha1:{hashlib.sha1(body).hexdigest()}"
+        replies = [reply_of(each, digest, 1_000_000, 65_536) for each in read_records(Source(str(tmp_path / "a.warc")))]
+        assert [(reply.status, reply.body, reply.error) for reply in replies] == [(200, body, None)]
 
 
 @pytest.mark.parametrize("name", BODIES)

@@ -154,6 +154,11 @@ def test_undeclared_bodies_are_sniffed_as_what_can_be_read_or_not(row):
     assert media_types.sniff(bytes.fromhex(row["input"]["payload_hex"])) == expected
 
 
+XHTML = b"""<?xml version="1.0"?>
+<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-strict.dtd">
+<!-- <a> --><html lang="en" xmlns="http://www.w3.org/1999/xhtml"><title>T</title></html>"""
+
+
 @pytest.mark.parametrize(
     ("content_type", "body", "media_type"),
     [
@@ -174,6 +179,11 @@ def test_undeclared_bodies_are_sniffed_as_what_can_be_read_or_not(row):
         (None, b"%PDF-1.7", "application/pdf"),
         (None, b"\n<?xml version='1.0'?>", "text/xml"),
         (None, b"<?xm", "text/plain"),
+        *((declared, XHTML, "application/xhtml+xml") for declared in (None, "text/xml", "application/xml")),
+        ("text/html", XHTML, "text/html"),
+        ("text/xml", XHTML.replace(b"<html", b"<a/><html"), "text/xml"),
+        ("text/xml", XHTML.replace(b"1999", b"2099"), "text/xml"),
+        ("text/xml", b"<!--a-->" * 170, "text/xml"),
         (None, b"%!PS-Adobe-3.0", "application/octet-stream"),
         (None, b"", "text/plain"),
     ],

@@ -70,6 +70,10 @@ LINKS = {
         "<a href=a> one\n<b>two <i>three</i> four</b> <!-- no --> five </a>",
         [(A, "one two three four five", "", "a")],
     ),
+    "an anchor of blocks": (  # a card
+        "<a href=a><h3>one</h3><p>two<b>2</b></p>three<br>four</a><a href=b><div>x</div><div>y</div></a>",
+        [(A, "one two2 three four", "", "a"), (B, "x y", "", "a")],
+    ),
     "an anchor of images": (
         "<a href=a><img src=b><img src=b alt='the alt'></a>",
         [(A, "the alt", "", "a"), (B, "the alt", "", "img")],

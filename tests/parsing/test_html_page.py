@@ -33,6 +33,19 @@ TEXTS = {
         f"a\n\t{' ' * 8}b\n\t{' ' * 16}c\nd\n\te",
     ),
     "bounded indentation": (f"<pre>{' ' * 500}a b  c", f"\t{' ' * 32}a b c"),
+    "texts of SVG are blocks, as in Chromium": (
+        "<p>a</p><svg><title>t</title><desc>d</desc><defs><text>e</text></defs><text>b</text><g><text>c</text></g>"
+        "<foreignObject><span>f</span></foreignObject><foreignObject>g</foreignObject></svg><p>h",
+        "a\ne\nb\nc\nf\ng\nh",
+    ),
+    "lines of a text of SVG": (  # of d3, of mermaid, of Inkscape; the last one is of a word that Illustrator has kerned
+        "<svg><text><tspan x=0 dy=0>a</tspan><tspan x=0 dy=1.1em>b</tspan></text>"
+        "<text y=-10><tspan x=0 y=-9 dy=9><tspan>c</tspan><tspan> d</tspan></tspan><tspan x=0 y=1em>e</tspan></text>"
+        "<text><tspan x=0 y=0>f</tspan><tspan x=0 y=9>g</tspan></text>"
+        "<text><tspan x=0 y=0>T</tspan><tspan x=5 y=0>ext</tspan> x<tspan dy=-3>2</tspan></text></svg>",
+        "a b\nc d e\nf g\nText x2",
+    ),
+    "no text of SVG": ("<p>a<text>b</text><desc>c</desc>d", "abcd"),
     "cells": ("<table><tr><td>a<td>b<tr><td>c</table>", "a\nb\nc"),
     "what is not shown": (
         "<title>t</title><p>a<script>b</script><style>c</style><template>d</template><noscript>e</noscript><!--f-->",
@@ -90,6 +103,17 @@ TEXTS = {
     "nothing but names and an empty heading": ("<h1></h1><div class=menu>a</div>", "a"),
     "nothing but names": ("<div class=menu>a</div><div class=footer>b</div>", "a\nb"),
 }
+
+
+SECTIONS = "<body><p>a <![CDATA[b < c &amp; <br/>]]> d<script>//<![CDATA[\n'e'//]]></script><!-- <![CDATA[ --><p>f"
+# content type, text: of XML, a section is text, of HTML a comment that ends at the first ">"; as Chromium shows them
+SHOWN_SECTIONS = {"application/xhtml+xml": "a b < c &amp; <br/> d\nf", "text/html": "a ]]> d\nf"}
+
+
+@pytest.mark.parametrize("content_type", SHOWN_SECTIONS)
+def test_sections_of_characters(content_type):
+    assert page(SECTIONS, content_type).text == SHOWN_SECTIONS[content_type]
+    assert page("<svg><text><![CDATA[a<b>]]></text></svg>", content_type).text == "a<b>"
 
 
 @each_row(TEXTS)

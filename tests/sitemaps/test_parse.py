@@ -98,6 +98,26 @@ FORMS = {
         "<urlset><url><image:image><image:loc>/i.png</image:loc></image:image><loc>/a</loc></url></urlset>",
         ("xml", ["/a"]),
     ),
+    "pictures beside the page, in an undeclared namespace": (
+        "<urlset><url><image:loc>/i.png</image:loc><loc>/a</loc><image:loc>/j.png</image:loc></url></urlset>",
+        ("xml", ["/a"]),
+    ),
+    "pictures beside the page, declared": (
+        "<urlset xmlns='s' xmlns:i='i'><url><i:loc>/i.png</i:loc><loc>/a</loc><i:url>/j.png</i:url></url></urlset>",
+        ("xml", ["/a"]),
+    ),
+    "entries without namespace in one": (
+        "<urlset xmlns='s'><url xmlns=''><loc>/a</loc></url><url><loc xmlns=''>/b</loc></url></urlset>",
+        ("xml", ["/a", "/b"]),
+    ),
+    "a feed with links of others": (
+        "<rss xmlns:x='x'><item><x:link>/x</x:link><link>/a</link><x:id>http://www.example.com/y</x:id></item></rss>",
+        ("rss", ["/a"]),
+    ),
+    "RSS 1.0": (
+        "<r:RDF xmlns:r='r' xmlns='rss'><channel><link>/</link></channel><item><link>/a</link></item></r:RDF>",
+        ("rss", ["/a"]),
+    ),
     "an index": ("<sitemapindex><sitemap><loc>/a</loc></sitemap></sitemapindex>", ("index", ["/a"])),
     "an index without loc": ("<sitemapindex><sitemap>/a</sitemap></sitemapindex>", ("index", ["/a"])),
     "text": (
@@ -136,6 +156,10 @@ def test_an_entry_keeps_what_makes_sense() -> None:
     others = "<loc>/b</loc><lastmod>soon</lastmod><changefreq>often</changefreq><priority>7</priority>"
     found = parse_sitemap(f"<urlset><url>{fields}</url><url>{others}</url></urlset>".encode(), URL)
     moment = datetime(2026, 3, 5, tzinfo=UTC)
+    foreign = "<x:lastmod>2027-01-01</x:lastmod><x:priority>0.1</x:priority><x:changefreq>never</x:changefreq>"
+    assert found == parse_sitemap(f"<urlset><url>{foreign}{fields}</url><url>{others}</url></urlset>".encode(), URL)
+    dated = parse_sitemap(b"<rss><item><link>/a</link><dc:date>2026-03-05</dc:date></item></rss>", URL)
+    assert dated and dated.entries == [Entry(f"{SITE}/a", moment)]
     assert found == Sitemap("xml", [Entry(f"{SITE}/a", moment, "daily", 0.8), Entry(f"{SITE}/b")], 0, 0)
 
 

@@ -24,7 +24,7 @@ def head_of(record: Record, head_bytes: int) -> tuple[int, Headers, bytes]:
     declared = record.field("Content-Type")
     if record.type == "resource":
         return 200, [("Content-Type", declared)] if declared else [], b""
-    if not declared.lower().startswith("application/http"):
+    if declared and not declared.lower().startswith("application/http"):
         raise Skip("not_http")
     return read_answer_head(record.read, head_bytes)
 
@@ -36,14 +36,10 @@ def reply_of(record: Record, digest: str | None, body_bytes: int, head_bytes: in
     """
     status, headers, rest = head_of(record, head_bytes)
     headers = original_headers(headers)
-    check, body = PayloadDigest(digest or ""), bytearray()
-    check.as_it_is(rest)
-    rests = [rest]
+    check, body, rests = PayloadDigest(digest or ""), bytearray(), [rest]
 
     def read(size: int) -> bytes:
-        if rests:
-            return rests.pop()
-        data = record.read(size)
+        data = (rests.pop() if rests else b"") or record.read(size)
         check.as_it_is(data)
         return data
 

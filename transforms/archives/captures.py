@@ -189,7 +189,9 @@ def parse_date(text: str) -> datetime:
         return datetime.strptime(text, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     if match := re.match(r"(\d{4})-\d\d-(\d{3})(?=T)", text, re.ASCII):  # ClueWeb09
         text = f"{datetime.strptime(f'{match[1]}-{match[2]}', '%Y-%j').date()}{text[match.end() :]}"  # noqa: DTZ007
-    found = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text.strip()))
+    if re.fullmatch(r"\d{4}(-\d\d)?", text := text.strip(), re.ASCII):
+        text += "-01-01"[len(text) - 4 :]
+    found = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", re.sub(r"(?<=:\d\d):60", ":59", text)))
     try:
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except OverflowError as error:

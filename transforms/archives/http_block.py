@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ..http.content_coding import DECODE_ERRORS, Decoder
 from ..http.reply import Headers, content_type
 from ..http.response_body import Body, Pace, read_body
 from ..http.response_head import read_head
@@ -13,6 +14,7 @@ _ORIGINAL = "x-archive-orig-"
 _CHUNK = 65_536
 _SIZE_LINE = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")  # strictly: a text may begin with a number
 _MOST_SIZE_LINE = 256
+_BINARY_BYTE = re.compile(rb"[\0-\x08\x0e-\x1a]")
 _ENDLESS = Pace(0, float("inf"), 0)
 
 
@@ -84,20 +86,26 @@ def decode_body(
         chunks = _Dechunked(source, unchunked)
         source = _Source(chunks.read)
     coding = coding_of(headers)
-    if coding and not _begins_like(source.peek(2), coding):
+    if coding and not _begins_like(source.peek(_CHUNK), coding):
         coding = ""
     body = read_body(source.read, coding, limit, _ENDLESS, lambda: 0.0, append, content_type(headers))
     return body, bool(chunks and chunks.is_cut)
 
 
 def _begins_like(start: bytes, coding: str) -> bool:
-    """Whether a body may be in its last content coding, by its first bytes; br has no mark."""
+    """Whether a body may be in its last content coding, by its first bytes; br and deflate have no mark."""
     last = coding.rpartition(",")[2].strip().lower()
     if last in ("gzip", "x-gzip"):
-        return start == b"\x1f\x8b"
+        return start.startswith(b"\x1f\x8b")
     if last == "zstd":
-        return start == b"\x28\xb5"
-    return not (last == "br" and start.lstrip().startswith((b"<", b"{")))
+        return start.startswith(b"\x28\xb5")
+    if last not in ("br", "deflate") or _BINARY_BYTE.search(start, 0, _MOST_SIZE_LINE):
+        return True
+    decoder = Decoder.of(last, len(start), 0)
+    try:
+        return decoder is not None and any(decoder(start))
+    except DECODE_ERRORS:
+        return False
 
 
 class _Source:

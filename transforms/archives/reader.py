@@ -1,7 +1,5 @@
-"""Reads the records of a WARC file, past what is damaged. The only module that needs fastwarc."""
+"""Reads the records of a WARC file, past what is damaged."""
 
-import contextlib
-import io
 import re
 import zlib
 from collections.abc import Iterator
@@ -16,97 +14,153 @@ HEAD_BYTES = 64 << 10
 TYPES = ("warcinfo", "response", "resource", "request", "metadata", "revisit", "conversion", "continuation")
 """The types of records (ISO 28500:2017, 6)."""
 
-HOW_TO_INSTALL = "pip install 'beamtrawl[warc]'"
-
 _CHUNK = 1 << 20
+_RAW = 16 << 10  # compressed bytes that are decoded at a time: what is behind a member is copied for each
 _GZIP, _ZSTD, _PLAIN = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"WARC/"
-_HEAD_END = re.compile(rb"\r?\n\r?\n")
-_FAR = 1 << 62  # beyond the end of any file
+_MAGIC = re.compile(b"|".join(map(re.escape, (_GZIP, _ZSTD, _PLAIN))))
+_VERSION = re.compile(rb"WARC/\d+\.\d+[ \t\r]*\n")
+_BLANK = re.compile(rb"\s*+\0?\s*+")  # between records: StormCrawler wrote a zero byte until 2018 (pull request 652)
+_CUT = "the file ends within a record: it was cut"
 _MEMBER = 512  # bytes that are decoded to see whether a record begins
 _MOST_DAMAGED = 100  # places in a file
 _MOST_TRIED = 1_000  # places, of which each may be the next record: in compressed data, few look like one
-
-
-class Record:
-    """A record; its block can be read once, until the next record is taken."""
-
-    def __init__(self, record: Any, number: int, offset: int) -> None:
-        self._record, self.number, self.offset = record, number, offset
-        type_ = self.field("WARC-Type").lower()
-        self.type = type_ if type_ in TYPES else "unknown"
-        self.length: int = record.content_length
-        self.is_whole = False  # its block was read to its end
-        self._came = 0
-
-    def field(self, name: str) -> str:
-        """The value of a named field; empty if there is none."""
-        value: str | None = self._record.headers.get(name)
-        return value or ""
-
-    def read(self, size: int) -> bytes:
-        """Up to `size` further bytes of the block, none at its end; DamagedError if it cannot be read."""
-        try:
-            data: bytes = self._record.reader.read(size)
-        except OSError as error:
-            raise DamagedError(str(error)) from error
-        self._came += len(data)
-        return data
-
-    def drain(self) -> None:
-        """Skip the rest of the block; DamagedError if it is shorter than the record says."""
-        try:
-            self._came += self._record.reader.consume()
-        except OSError as error:
-            raise DamagedError(str(error)) from error
-        if self._came < self.length:
-            raise DamagedError(f"the file ends after {self._came} of the {self.length} bytes of a record")
-        self.is_whole = True
 
 
 class DamagedError(Exception):
     """A record that cannot be read to its end."""
 
 
-class _Bytes(io.RawIOBase):
-    """A file from a position on, for the reader, which cannot bear an exception: it is kept in `error`."""
+class Record:
+    """A record; its block can be read once, until the next record is taken."""
 
-    def __init__(self, file: BinaryIO, start: int) -> None:
-        self._file, self.start = file, start
-        self._magic: list[int] = []  # where it is in what was read of a file in gzip
-        self.error: Exception | None = None
-        file.seek(start)
+    def __init__(self, stream: "_Stream", fields: dict[str, str], number: int, offset: int) -> None:
+        self._stream, self._fields, self.number, self.offset = stream, fields, number, offset
+        type_ = self.field("WARC-Type").lower()
+        self.type = type_ if type_ in TYPES else "unknown"
+        if not re.fullmatch(r"\d{1,18}", length := self.field("Content-Length"), re.ASCII):
+            raise DamagedError(f"the length of a record is {length[:40]!r}")
+        self.length = self._left = int(length)
+        self.begin = self.end = stream.position  # of the block
+        self.is_whole = False  # its block was read to its end
 
-    def readable(self) -> bool:
-        return True
+    def field(self, name: str) -> str:
+        """The value of a named field; empty if there is none."""
+        return self._fields.get(name.lower(), "")
 
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return self._file.seek(offset + (self.start if whence == io.SEEK_SET else 0), whence) - self.start
-
-    def tell(self) -> int:
-        return self._file.tell() - self.start
-
-    def read(self, size: int = -1) -> bytes:
-        try:
-            at, data = self._file.tell(), self._file.read(size)
-        except Exception as error:
-            self.error = error
-            return b""
-        if self._magic or (at == self.start and data.startswith(_GZIP)):
-            self._magic += (at + place for place in _places(data, _GZIP))
+    def read(self, size: int) -> bytes:
+        """Up to `size` further bytes of the block, none at its end; DamagedError if it cannot be read."""
+        data = self._stream.read(min(size, self._left))
+        self._left -= len(data)
         return data
 
-    def goes_back(self, last: int, following: int) -> bool:
-        """Go to the member behind the one at `last` if the reader has left it out, because of bytes behind a record."""
-        passed = [place for place in self._magic if last < place < following]
-        self._magic = [0, *(place for place in self._magic if place >= following)]
-        at, end = self._file.tell(), (_member_end(self._file, last) or 0) if passed else 0
-        if is_left_out := end in passed and _decoded(self._file, end).startswith(_PLAIN):
-            at = self.start = end
-        self._file.seek(at)
-        return is_left_out
+    def drain(self) -> None:
+        """Skip the rest of the block; DamagedError if it is shorter than the record says."""
+        while self.read(_CHUNK):
+            pass
+        if self._left:
+            raise DamagedError(f"the file ends after {self.length - self._left} of the {self.length} bytes of a record")
+        self.is_whole, self.end = True, self._stream.position
+
+
+class _Stream:
+    """The decoded bytes of a file from a position on: plain, or in members of gzip or frames of zstd."""
+
+    def __init__(self, file: BinaryIO, start: int) -> None:
+        file.seek(start)
+        self._file, self._raw = file, file.read(len(_ZSTD))
+        self._decoder: Any = None
+        self._data, self._place = b"", 0  # decoded bytes, and how many of them are read
+        self.member = start
+        self.is_plain = not self._raw.startswith((_GZIP, _ZSTD))
+        self._offset = -1  # of the last record
+        self.skips = False  # bytes of no record, behind it in its member
+        self.resume = start + 1  # where to search for the next record after damage
+
+    @property
+    def position(self) -> int:
+        """Where the next byte is; within a member, behind the start of that."""
+        left = len(self._data) - self._place
+        if self._decoder or (left and not self.is_plain):
+            return self.member + 1
+        return self._file.tell() - len(self._raw) - left
+
+    def read(self, size: int) -> bytes:
+        """Up to `size` further bytes; none at the end of the file. DamagedError if they cannot be decoded."""
+        if size and self._place == len(self._data):
+            self._data, self._place = self._more(), 0
+        data = self._data[self._place : self._place + size]
+        self._place += len(data)
+        return data
+
+    def line(self, most: int) -> bytes:
+        """Further bytes up to the end of a line, or `most`."""
+        while (end := self._data.find(b"\n", self._place, self._place + most)) < 0:
+            if len(self._data) - self._place >= most or not (more := self._more()):
+                return self.read(min(most, len(self._data) - self._place))
+            self._data, self._place = self._data[self._place :] + more, 0
+        return self.read(end + 1 - self._place)
+
+    def _more(self) -> bytes:
+        """Further decoded bytes; none at the end of the file."""
+        while True:
+            if len(self._raw) < len(_ZSTD) and getattr(self._decoder, "needs_input", True):
+                self._raw += self._file.read(_CHUNK if self.is_plain else _RAW)
+            raw = self._raw if self.is_plain or self._decoder else self._raw.lstrip()
+            if self.is_plain or not (raw or self._decoder):
+                self._raw = b""
+                return raw
+            if not self._decoder:
+                self._raw, self.member = raw, self._file.tell() - len(raw)
+                self._decoder = _decoder(raw)
+            try:
+                data: bytes = self._decoder.decompress(raw, _CHUNK)
+            except (zlib.error, zstd.ZstdError) as error:
+                raise DamagedError(str(error)) from error
+            if self._decoder.eof:
+                self._raw, self._decoder = self._decoder.unused_data, None
+            else:
+                self._raw = getattr(self._decoder, "unconsumed_tail", b"")
+                if not raw and not data:
+                    raise DamagedError(_CUT)
+            if data:
+                return data
+
+    def record(self, number: int) -> Record | None:
+        """The next record; None at the end. DamagedError for a head that is none, and for bytes of no record.
+
+        Behind such bytes within a member, the next call goes on: another place in it cannot be found.
+        """
+        skips, self.skips = self.skips, False
+        while line := self.line(HEAD_BYTES):
+            version = _VERSION.search(line)
+            if not _BLANK.fullmatch(line[: version.start()] if version else line) and not skips:
+                is_cut = len(line) < HEAD_BYTES and not line.endswith(b"\n")
+                self.skips = not (is_cut or self.is_plain) and self.member == self._offset
+                self._place -= len(version[0]) if version else 0
+                raise DamagedError(_CUT if is_cut else "a record is not as long as it says")
+            if version:
+                self._offset = self.position - len(version[0]) if self.is_plain else self.member
+                self.resume = self._offset + 1
+                record = Record(self, self._fields(), number, self._offset)
+                self.resume = record.begin
+                return record
+            self.resume = self.position
+        return None
+
+    def _fields(self) -> dict[str, str]:
+        """The named fields in a head, by name in lower case; of several with one name, the first."""
+        fields, name, left = dict[str, str](), "", HEAD_BYTES
+        while (line := self.line(left)).strip(b"\r\n"):
+            left -= len(line)
+            text = line.decode("utf-8", "replace")
+            if text[0] in " \t":
+                fields[name] = f"{fields.get(name, '')} {text.strip()}".strip()
+            else:
+                name, _, value = text.partition(":")
+                fields.setdefault(name := name.strip().lower(), value.strip())
+        if not line:
+            raise DamagedError(_CUT if left else "Maximum header length exceeded")
+        return fields
 
 
 def read_records(source: Source) -> Iterator[Record | Trouble]:
@@ -119,91 +173,41 @@ def read_records(source: Source) -> Iterator[Record | Trouble]:
         if problem := _foreign(file):
             yield Trouble(source.name, 0, problem)
             return
-        start = number = 0
+        start, number, stream, last = 0, 0, _Stream(file, 0), None
         for damaged in range(1, _MOST_DAMAGED + 1):
-            last, problem = None, ""
-            stream = _Bytes(file, start)
-            for found in _from(stream, number):
-                if isinstance(found, str):
-                    problem = found
-                    break
-                number, last = found.number + 1, found
-                yield found
-            if stream.error:
-                raise stream.error
+            try:
+                while last := stream.record(number):
+                    number += 1
+                    yield last
+                    last.drain()
+                return
+            except DamagedError as error:
+                problem = str(error)
+                if error.__cause__ and last and stream.member == last.offset:
+                    last.is_whole = False
             place = last.offset if last else start
-            following = _next_record(file, _end(file, last) if last else start + 1)
-            if following is None and not problem:
-                if (cut := _unread(file, start, last)) is not None:
-                    yield Trouble(source.name, cut, "the file ends within a record: it was cut")
+            following = None if stream.skips or damaged == _MOST_DAMAGED else _next_record(file, stream.resume)
+            if following is not None:
+                if last and following < last.end:
+                    last.is_whole = False
+                start, stream, last = following, _Stream(file, following), None
+                problem += f"; the import goes on at byte {start}"
+            elif stream.skips and damaged < _MOST_DAMAGED:
+                problem += "; the import goes on behind it"
+            elif problem != _CUT:
+                problem += "; what follows in this file is left out"
+            yield Trouble(source.name, place, problem)
+            if following is None and not stream.skips:
                 return
-            problem = problem or "a record is not as long as it says"
-            if following is None or damaged == _MOST_DAMAGED:
-                yield Trouble(source.name, place, f"{problem}; what follows in this file is left out")
-                return
-            start = following
-            yield Trouble(source.name, place, f"{problem}; the import goes on at byte {start}")
 
 
-def _end(file: BinaryIO, record: Record) -> int:
-    """Where the next record may begin: behind a whole record that is not compressed, which may contain others."""
-    file.seek(record.offset)
-    head = file.read(HEAD_BYTES)
-    if not record.is_whole or not head.startswith(_PLAIN) or not (end := _HEAD_END.search(head)):
-        return record.offset + 1
-    return record.offset + end.end() + record.length
-
-
-def _unread(file: BinaryIO, start: int, last: Record | None) -> int | None:
-    """Where the part of a record begins that the reader has left at the end of a file; None if it has read all.
-
-    It ends without an error in a record that is cut in its head, or in a compressed one that is cut in its first bytes.
-    """
-    if last is None:
-        file.seek(start)
-        return start if file.read(_MEMBER).strip() else None
-    file.seek(last.offset)
-    if (head := file.read(len(_ZSTD))).startswith(_GZIP):
-        at = _member_end(file, last.offset) or last.offset
-    elif head.startswith(_ZSTD):
-        return None
-    else:
-        at = _end(file, last)
-    file.seek(at)
-    return at if file.read(_CHUNK).strip() else None
-
-
-def _member_end(file: BinaryIO, start: int) -> int | None:
-    """Where the member of gzip ends that begins at a position; None if the file ends before, or it is damaged."""
-    file.seek(start)
-    member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    with contextlib.suppress(zlib.error):
-        while not member.eof and (data := file.read(_CHUNK)):
-            while data and not member.eof:
-                member.decompress(data, _CHUNK)
-                data = member.unconsumed_tail
-    return file.tell() - len(member.unused_data) if member.eof else None
-
-
-def _from(stream: _Bytes, number: int) -> Iterator[Record | str]:
-    """The records from a position on; the last item may be what is wrong after them."""
-    from fastwarc.warc import ArchiveIterator  # noqa: PLC0415 - optional
-
-    try:
-        while True:
-            last = _FAR
-            for found in ArchiveIterator(stream, parse_http=False, quirks_mode=True, max_header_len=HEAD_BYTES):
-                record = Record(found, number, stream.start + found.stream_pos)
-                if stream.goes_back(last, record.offset):
-                    break
-                yield record
-                record.drain()
-                number, last = number + 1, record.offset
-            else:
-                if not stream.goes_back(last, _FAR):
-                    return
-    except (DamagedError, OSError) as error:
-        yield str(error)
+def _decoder(data: bytes) -> Any:
+    """The decoder of the member that data begin with; DamagedError if they begin with none."""
+    if data.startswith(_GZIP):
+        return zlib.decompressobj(zlib.MAX_WBITS | 16)
+    if data.startswith(_ZSTD):
+        return zstd.ZstdDecompressor()
+    raise DamagedError("a record is not as long as it says")
 
 
 def _foreign(file: BinaryIO) -> str:
@@ -214,9 +218,7 @@ def _foreign(file: BinaryIO) -> str:
         return "the file is empty"
     if start.startswith(b"filedesc://"):
         return "it is an ARC file; make a WARC file of it first, with: warcio recompress FILE NEW.warc.gz"
-    if start and not start.lstrip().startswith(_PLAIN):
-        return "it is no WARC file"
-    return ""
+    return "it is no WARC file" if start and not start.lstrip().startswith(_PLAIN) else ""
 
 
 def _next_record(file: BinaryIO, start: int) -> int | None:
@@ -227,20 +229,12 @@ def _next_record(file: BinaryIO, start: int) -> int | None:
         block = file.read(_CHUNK)
         if len(block) < len(_PLAIN):
             return None
-        hits = (place for magic in (_GZIP, _ZSTD, _PLAIN) for place in _places(block, magic))
-        for place in sorted(hits):
-            if _decoded(file, start + place).startswith(_PLAIN):
-                return start + place
+        for hit in _MAGIC.finditer(block):
+            if _VERSION.match(_decoded(file, start + hit.start())):
+                return start + hit.start()
             if (tried := tried + 1) == _MOST_TRIED:
                 return None
         start += len(block) - len(_PLAIN) + 1
-
-
-def _places(block: bytes, magic: bytes) -> Iterator[int]:
-    place = block.find(magic)
-    while place >= 0:
-        yield place
-        place = block.find(magic, place + 1)
 
 
 def _decoded(file: BinaryIO, start: int) -> bytes:
@@ -248,10 +242,6 @@ def _decoded(file: BinaryIO, start: int) -> bytes:
     file.seek(start)
     data = file.read(4 * _MEMBER)
     try:
-        if data.startswith(_GZIP):
-            return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, _MEMBER)
-        if data.startswith(_ZSTD):
-            return zstd.ZstdDecompressor().decompress(data, _MEMBER)
+        return bytes(_decoder(data).decompress(data, _MEMBER)) if data.startswith((_GZIP, _ZSTD)) else data[:_MEMBER]
     except (zlib.error, zstd.ZstdError):
         return b""
-    return data[:_MEMBER]

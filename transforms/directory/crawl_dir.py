@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ..files import filesystem
 from ..files.store import Space, Store
-from ..outcomes import CrawlDirError
+from ..outcomes import CrawlDirError, MisnamedError
 from ..tables.table_files import TableFile
 from .checkpoints import is_checkpoint, new_name, parse_checkpoint, render_checkpoint
 from .claims import Claim, read_owner
@@ -107,7 +107,7 @@ class CrawlDir:
     def __init__(self, root: str, claim: Claim | None = None) -> None:
         """`claim` must hold whenever a step is committed."""
         if not root:
-            raise CrawlDirError("the crawl directory has no name; give a path such as ./crawl")
+            raise MisnamedError("the crawl directory has no name; give a path such as ./crawl")
         root = root.rstrip("/") or "/"
         self.root = filesystem.store_of(root).absolute(root)
         self.claim = claim

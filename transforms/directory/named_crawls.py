@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from ..outcomes import CrawlDirError
+from ..outcomes import MisnamedError
 from .crawl_dir import CrawlDir
 from .crawl_words import is_local_crawl, split
 
@@ -23,9 +23,9 @@ def named_crawls(words: Sequence[str]) -> dict[str, CrawlDir]:
         name = (given or _name_of(crawl.root)).casefold()
         for other, before in found.items():
             if before.root == crawl.root:
-                raise CrawlDirError(f"{word}: this crawl is there twice; name it once")
+                raise MisnamedError(f"{word}: this crawl is there twice; name it once")
             if other == name:
-                raise CrawlDirError(
+                raise MisnamedError(
                     f"{before.root} and {crawl.root} are both named {name}; name one of them: NAME={directory}"
                 )
         found[name] = crawl

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from ..files import filesystem
 from ..files.store import is_draft
 from ..tables.schemas import TABLES
-from .crawl_dir import CrawlDir, CrawlDirError
+from .crawl_dir import CrawlDir, MisnamedError
 
 _ROUND, _ID = r"round=\d{6,}", "[0-9a-f]{8}"
 _ATTEMPT = rf"\d{{6,}}-[a-z]+(-[0-9a-f]{{12}})?-{_ID}"
@@ -76,16 +76,16 @@ def _is_linked(crawl: CrawlDir, folder: str, known: dict[str, bool]) -> bool:
 
 
 def refuse_foreign(crawl: CrawlDir, way_out: str) -> None:
-    """Raise CrawlDirError, which ends with `way_out`, for a directory without a crawl that has other files, or a file.
+    """Raise MisnamedError, which ends with `way_out`, for a directory without a crawl that has other files, or a file.
 
     A `crawl.toml` says that the directory is meant; what a first step that was killed has left is no other file.
     """
     if filesystem.store_of(crawl.root).is_no_folder(crawl.root):
-        raise CrawlDirError(f"{crawl.root} is no directory; name another one")
+        raise MisnamedError(f"{crawl.root} is no directory; name another one")
     if crawl.exists("crawl.toml") or crawl.names("manifests", "*.json"):
         return
     if foreign := next(foreign_files(crawl), None):
-        raise CrawlDirError(f"{crawl.root} is not empty and holds no crawl (it has {foreign}); {way_out}")
+        raise MisnamedError(f"{crawl.root} is not empty and holds no crawl (it has {foreign}); {way_out}")
 
 
 def foreign_files(crawl: CrawlDir) -> Iterator[str]:

@@ -45,6 +45,10 @@ _UTF_8_MARK = b"\xef\xbb\xbf"
 _UTF_16_MARKS = (b"\xfe\xff", b"\xff\xfe")
 _BINARY_MARKS = (b"%!PS-Adobe-", b"ID3")
 _XML_START = re.compile(rb"[\t\n\x0c\r ]*<\?xml")
+_XML = frozenset({"application/xml", "text/xml"})  # in which XHTML is a page, as in browsers
+_XHTML_START = re.compile(
+    rb"(?s)(?:[^<]*+(?><!--.*?-->|<\?[^>]*>|<![^-][^>]*>))*+[^<]*+<html\s[^>]*xmlns=.http://www\.w3\.org/1999/xhtml[\"']"
+)
 _KNOWN_MARKS = {
     b"%PDF-": "application/pdf",
     b"BM": "image/bmp",
@@ -108,10 +112,12 @@ def media_type(content_type: str | None, body: bytes) -> str:
     """
     essence, charset = parse(content_type)
     if essence is None or essence in UNKNOWN:
-        return sniff(body)
-    if essence in GENERIC:
-        return _marked(body) or essence
-    return _not_text(body, charset) or essence if essence in HTML | TEXT else essence
+        essence = sniff(body)
+    elif essence in GENERIC:
+        essence = _marked(body) or essence
+    elif essence in HTML | TEXT:
+        essence = _not_text(body, charset) or essence
+    return "application/xhtml+xml" if essence in _XML and _XHTML_START.match(body[:_SNIFF_BYTES]) else essence
 
 
 def _not_text(body: bytes, charset: str | None) -> str | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ..directory.crawl_dir import CrawlDirError, Manifest
+from ..directory.crawl_dir import Manifest, MisnamedError
 from ..tables.table_files import TableFile
 
 
@@ -36,7 +36,7 @@ def live_index(manifests: Sequence[Manifest], as_of: int | None = None) -> LiveI
     if as_of is not None and _is_any_in(segments, dropped):
         later = (m.round for m in manifests if m.round > as_of)
         kept = next(round_ for round_ in later if not _is_any_in(segments_as_of(manifests, round_), dropped))
-        raise CrawlDirError(f"the index as of round {as_of} was dropped; ask as of round {kept} or later")
+        raise MisnamedError(f"the index as of round {as_of} was dropped; ask as of round {kept} or later")
     oldest = min((segment.round for segment in segments), default=0)
     tombstones = [
         (m.round, file)

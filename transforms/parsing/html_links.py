@@ -13,7 +13,7 @@ from .. import urls
 from ..sections.section import usable_id
 from ..urls.relations import NOT_ENDORSING, UNENDORSED
 from .html_tree import URL_ATTRIBUTES, Elements, is_html
-from .text_layout import beginning, collapse
+from .text_layout import BLOCK_TAGS, LAYOUT, beginning, collapse
 
 MAX_LINKS = 20_000
 """Maximum number of links kept per page; the largest index pages have 8,000."""
@@ -284,7 +284,10 @@ class _Anchors:
     def anchor(self, element: Element, kind: str) -> str:
         if kind != "a":
             return _label(element)
-        text = element.text if self._left > 0 else beginning(itertools.islice(element.strings, _MAX_PIECES), _MAX_READ)
+        if self._left <= 0:
+            text = beginning(itertools.islice(element.strings, _MAX_PIECES), _MAX_READ)
+        else:
+            text = element.text if next(element.iter_elements(BLOCK_TAGS), None) is None else element.to_text(LAYOUT)
         self._left -= len(text)
         if text := collapse(text[:_MAX_READ])[:MAX_ANCHOR]:
             return text

@@ -3,6 +3,7 @@
 The parser's time is linear in the nodes of the tree, and it nests elements no deeper than browsers do.
 """
 
+import html
 import itertools
 import re
 from collections import Counter, defaultdict
@@ -44,6 +45,7 @@ _BARRIERS = frozenset(_BARRIER_NAMES.split())
 
 XHTML = "application/xhtml+xml"
 _VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
+_CDATA = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s*>|\Z)|<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 _EMPTY = re.compile(rf"<(?!(?:{_VOID})[\s/])([A-Za-z][\w.-]*)((?:\s[^<>]*)?)/>")
 
 URL_ATTRIBUTES = {
@@ -85,6 +87,7 @@ def parse(text: str, media_type: str | None = None) -> Tree:
     ends with a slash is an empty element.
     """
     if media_type == XHTML:
+        text = _CDATA.sub(_without_section, text)
         text = _EMPTY.sub(r"<\1\2></\1>", text)
     tags, whole = text.count("<"), len(text)
     if tags * _MAX_DEPTH > MAX_NODES and (most := _most_tags(text, tags)) < tags:
@@ -102,6 +105,12 @@ def parse(text: str, media_type: str | None = None) -> Tree:
             element.insert_before(*(node for content in element for node in content))
         element.extract()
     return Tree(root, "nodes" if len(text) < whole else "")
+
+
+def _without_section(match: re.Match[str]) -> str:
+    """What XML reads in a section of characters, as HTML. The content of a script has no references there."""
+    text = match[0].replace("<![CDATA[", "").replace("]]>", "") if match[1] else match[0]
+    return text if match[2] is None else html.escape(match[2], quote=False)
 
 
 def elements(root: Element) -> Elements:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
-from turbohtml import Comment, Element, Node
+from turbohtml import Comment, Element, Namespace, Node
 from turbohtml import Text as TextNode
 
 from ..sections.element_ids import SECTIONED, Ids, settled_ids
@@ -50,7 +50,8 @@ _INTRODUCED = "section, article, main"  # of which a header is no banner (HTML A
 _SHORT = 60  # characters
 SENTENCE_ENDS = (".", "!", "?", ":", "。", "！", "？", "：")
 
-_MARKED = "[data-nosnippet], [hidden], [role], math, [style*=display], sup, span.classifier"
+_SVG = "svg :is(text, tspan[x], foreignObject, desc, metadata)"
+_MARKED = f"[data-nosnippet], [hidden], [role], math, [style*=display], sup, span.classifier, {_SVG}"
 _SHOWN_AS_BLOCK = re.compile(r"display\s*:\s*(?:block|flex|grid|table|list-item)", re.IGNORECASE)
 
 _PERMALINKS = frozenset("#¶§\u200b")
@@ -137,6 +138,12 @@ def seen(root: Element) -> list[Element]:
             element.tag = "div"
         elif (tag == "span" and attr("class") == "classifier") or (tag == "sup" and _is_reference(element)):
             element.insert_before(TextNode(" "))  # that a style puts there
+        elif tag in ("text", "foreignObject") and element.namespace is Namespace.SVG:
+            element.wrap(Element("div"))  # as browsers show it
+        elif tag == "tspan" and _is_line(element):
+            element.insert_before(TextNode(" "))
+        elif tag in ("desc", "metadata") and element.namespace is Namespace.SVG:
+            unread.append(element)
         elif tag not in BLOCKS and _SHOWN_AS_BLOCK.search(attr("style") or ""):
             element.tag = "div"
     mark(nosnippet)
@@ -193,6 +200,12 @@ def _is_hidden(element: Element, role: str) -> bool:
 def _is_reference(sup: Element) -> bool:
     """Whether a superscript is the number of a note."""
     return sup.text.isdigit() and (sup.select_one("a") or sup.closest("a")) is not None
+
+
+def _is_line(tspan: Element) -> bool:
+    """Whether a part of a text in SVG begins a line: others with a place of their own are often parts of a word."""
+    before = next((each for each in tspan.previous_siblings if isinstance(each, Element)), tspan.parent)
+    return bool(tspan.attr("dy")) or (isinstance(before, Element) and tspan.attr("y") != before.attr("y"))
 
 
 def _twins(math: Element) -> Iterator[Element]:

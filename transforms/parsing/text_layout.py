@@ -20,7 +20,7 @@ BLOCKS = HEADINGS | frozenset(_BLOCK_NAMES.split())
 """Names of elements that begin and end a line of the text."""
 
 HEADING_TAGS = tuple(sorted(HEADINGS))
-_BLOCK_TAGS = tuple(sorted(BLOCKS))
+BLOCK_TAGS = tuple(sorted(BLOCKS))
 _OTHER_BLOCKS = tuple(sorted(BLOCKS - {"br", "div"}))
 _SPECIAL = HEADINGS | {"pre", "dl", "dt", "dd"}
 _LINE_NUMBERS = (
@@ -37,7 +37,7 @@ _BEGINS = re.compile(f"{_BEGIN}([0-9]+){_BEGIN}")
 _SPACES = tuple(space for space in map(chr, range(0x3001)) if space.isspace() and space not in " \t\n\f\r")
 """White space that the layout leaves as it is."""
 
-_LAYOUT = PlainText(layout="strict")
+LAYOUT = PlainText(layout="strict")
 
 
 class Lines(NamedTuple):
@@ -90,7 +90,7 @@ def read(root: Element, ids: dict[Element, str]) -> Lines:
                 parent.append(Element("div", {}, [mark(level, "")]))
     for block in root.select(":not(div) > div"):  # in a phrase, the layout has no line end after a block
         block.insert_after(Element("br"))
-    text = root.to_text(_LAYOUT)
+    text = root.to_text(LAYOUT)
     for node in nodes:  # the tree is read once more if it has no line
         node.extract()
     return _lines(text, marks)
@@ -101,7 +101,7 @@ def code_text(pre: Element) -> str:
     if pre.text.lstrip()[:1].isdigit():
         for number in pre.select(_LINE_NUMBERS):
             number.append(Text(" "))
-    for block in list(itertools.islice(pre.iter_elements(_BLOCK_TAGS), _MAX_CODE_BLOCKS)):
+    for block in list(itertools.islice(pre.iter_elements(BLOCK_TAGS), _MAX_CODE_BLOCKS)):
         block.insert_before(Text("\n"))
         block.insert_after(Text("\n"))
     return pre.text

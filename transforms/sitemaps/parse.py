@@ -4,6 +4,7 @@ A pure function of the bytes (sitemaps.org/protocol.html). Accepts any namespace
 bytes. Entities that a document defines are removed unread, so that none can expand or access the network.
 """
 
+import itertools
 import re
 from collections.abc import Mapping
 from datetime import datetime
@@ -27,6 +28,7 @@ INDEX = "index"
 CHANGEFREQ = frozenset({"always", "hourly", "daily", "weekly", "monthly", "yearly", "never"})
 
 _MAX_ELEMENTS = 4_000_000  # only meaningless files of 50 MB have more
+_MAX_PREFIXED = 10_000  # tags that are looked at for prefixes
 _MAX_FIELD = 4096  # characters; longer values are not URLs
 _PIECE = 1 << 16
 
@@ -47,6 +49,8 @@ _FIELDS = {
 }
 
 _MARKUP_START = re.compile(r"[\s\ufeff]*<")
+_PREFIXED = re.compile(r"<(?!xml)([A-Za-z][\w-]{0,19}):")
+_ROOT = re.compile(r"(<[A-Za-z][^\s/>]*)[^>]*")
 _BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace()) + "\x00\u200b\ufeff"
 _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
 
@@ -98,7 +102,7 @@ def _read_lines(text: str, collected: "_Collector") -> None:
 
 
 def _read_xml(text: str, collected: "_Collector") -> None:
-    data = xml_tree.clean(text)
+    data = xml_tree.clean(_declared(text))
     reader = _Reader(collected)
     parser = etree.XMLParser(target=reader, recover=True, no_network=True, load_dtd=False, encoding="utf-8")
     try:
@@ -110,6 +114,15 @@ def _read_xml(text: str, collected: "_Collector") -> None:
     except etree.XMLSyntaxError:  # unrecoverable: entries before the error are kept
         pass
     reader.close()
+
+
+def _declared(text: str) -> str:
+    """The text with a namespace for each prefix that the root has none for: the parser would drop the prefix."""
+    prefixes = {tag[1] for tag in itertools.islice(_PREFIXED.finditer(text), _MAX_PREFIXED)}
+    if not prefixes or not (root := _ROOT.search(text)):
+        return text
+    spaces = (f' xmlns:{name}="{name}:"' for name in sorted(prefixes) if f"xmlns:{name}" not in root[0])
+    return f"{text[: root.end(1)]}{''.join(spaces)}{text[root.end(1) :]}"
 
 
 class _Collector:
@@ -157,15 +170,17 @@ def _facts(fields: Mapping[str, str]) -> tuple[datetime | None, str | None, floa
 
 
 class _Reader:
-    """Target of the XML parser's events, so that no tree is built; namespaces are ignored.
+    """Target of the XML parser's events, so that no tree is built.
 
-    Only direct children of a record are fields, because images and videos have a `loc` as well. A record that is not
-    closed is an entry, and so is each `loc` of several in one record.
+    Only direct children of a record are fields, in its namespace or in none, because images and videos have a `loc` as
+    well; the dates of feeds have namespaces of their own. A record that is not closed is an entry, and so is each `loc`
+    of several in one record.
     """
 
     def __init__(self, collected: _Collector) -> None:
         self._collected = collected
         self._record = ""  # name of the elements that are entries
+        self._spaces = {""}  # namespaces of the root and of the first record
         self._depth = self._elements = 0
         self._record_depth = self._field_depth = 0  # 0: not within one
         self._field = ""
@@ -182,15 +197,20 @@ class _Reader:
         self._depth += 1
         self._elements += 1
         name = tag.rpartition("}")[2].rpartition(":")[2]
+        is_own = (space := tag.removesuffix(name)) in self._spaces
         if self._elements == 1 and name in _FORMS:
             self._collected.form, self._record = _FORMS[name]
+            self._spaces.add(space)
         elif self._field_depth:
             return  # markup within a field: only its text is used
-        elif name == self._record:
+        elif name == self._record and (is_own or not (self._record_depth or self._collected.entries)):
             self._end_record()
             self._record_depth, self._own_text = self._depth, []
+            self._spaces.add(space)
         elif self._record_depth and self._depth == self._record_depth + 1 and name in _FIELDS:
             self._field, self._field_depth, self._text = _FIELDS[name], self._depth, []
+            if not is_own and (self._field != "lastmod" or self._collected.form in ("xml", INDEX)):
+                self._field = ""
             if "href" in attributes and attributes.get("rel", "alternate") == "alternate":  # an Atom link
                 self._text.append(attributes["href"] if self._collected.form == "atom" else "")
 
@@ -213,7 +233,7 @@ class _Reader:
 
     def _end_field(self) -> None:
         self._field_depth = 0
-        if value := _joined(self._text):
+        if (value := _joined(self._text)) and self._field:
             if self._field == "loc" and "loc" in self._fields and self._collected.form in ("xml", INDEX):
                 self._collected.add(self._fields)
                 self._fields = {}

@@ -5,7 +5,7 @@ import argparse
 from ....transforms.blocks.files import read_blocks, remove_block
 from ....transforms.blocks.rules import check_pattern
 from ....transforms.directory.crawl_dir import CrawlDir
-from ...terminal.errors import Failure
+from ...terminal.errors import Usage
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +21,6 @@ def run(arguments: argparse.Namespace) -> None:
     known = [block.pattern for block in read_blocks(crawl)]
     if pattern not in known:
         names = f"the blocks are: {', '.join(known)}" if known else "the crawl has no blocks"
-        raise Failure(f"{pattern} is not blocked; {names}")
+        raise Usage(f"{pattern} is not blocked; {names}")
     remove_block(crawl, pattern)
     print(f"{pattern} is not blocked any more; a running crawl visits its URLs in its next round")
