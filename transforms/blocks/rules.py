@@ -15,6 +15,8 @@ from ..urls.host_patterns import expression
 class PatternError(BeamtrawlError):
     """A pattern that is not valid; the message says how it must look."""
 
+    is_usage = True
+
 
 @dataclasses.dataclass(frozen=True)
 class Block:
