@@ -121,7 +121,7 @@ MISTAKES = {
         2,
         "IPv6 network; give an address or a range such as 127.0.0.0/8",
     ),
-    "a URL to block": (["block", "DIR", "http://a.test:80/x/*"], 1, "without http://: a.test:80/x/*; * is anything"),
+    "a URL to block": (["block", "DIR", "http://a.test:80/x/*"], 2, "without http://: a.test:80/x/*; * is anything"),
     "a table that is none": (
         ["sql", "DIR", "SELECT * FROM pages"],
         1,
