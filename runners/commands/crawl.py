@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR", help="the crawl directory, a new one or one to go on with")
     add, add_list = parser.add_argument, partial(add_repeatable, parser)
     add_list("--seed", "URL", "start here")
-    add("--seeds", metavar="FILE", help="start at the URLs in this file, one a line")
+    add("--seeds", metavar="FILE", help="start at the URLs in this file, one a line; - is stdin")
     add_list("--sitemap", "URL", "start at the pages in this sitemap")
     add("--rounds", type=whole(), metavar="N", help="rounds to run now; else until nothing is left")
     add("--max-pages", type=whole(), metavar="N", help="visits in the whole crawl")

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add.add_argument("dir", metavar="DIR")
     add.add_argument("seed", nargs="*", metavar="URL")
     add_repeatable(add, "--sitemap", "URL", "start at the pages in this sitemap")
-    add.add_argument("--seeds", metavar="FILE", help="the URLs in this file, one a line")
+    add.add_argument("--seeds", metavar="FILE", help="the URLs in this file, one a line; - is stdin")
 
 
 def run(arguments: argparse.Namespace) -> int:

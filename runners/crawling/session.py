@@ -168,7 +168,7 @@ def choose_seeds(
 def _read_lines(file: str) -> list[str]:
     """The lines of a file of seeds, plain or compressed by gzip; StartError if it cannot be read, or is no text."""
     try:
-        content = Path(file).read_bytes()
+        content = Path("/dev/stdin" if file == "-" else file).read_bytes()
         return decode_lines(gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         why = getattr(error, "strerror", None) or error

@@ -110,7 +110,7 @@ BAD: list[tuple[list[str], int, str]] = [
     (["check", "page", "MINE"], 2, "MINE"),
     (["check", "page", "PICTURE"], 1, "PICTURE"),
     (["release", "DIR", "a.test"], 2, "'a.test': must be"),
-    *(([command, "DIR", "a\0.test"], 2, "is no pattern") for command in ("block", "unblock")),
+    *(([command, "DIR", pattern], 2, "is no pattern") for command in ("block", "unblock") for pattern in ("a\0.x", "")),
     (["unblock", "DIR", "a.test"], 2, "the crawl has no blocks"),
     (["search", "DIR", "DIR", "fish"], 2, "this crawl is there twice"),
     (["block", "DIR", "http://a.test/"], 2, "is no pattern"),

@@ -170,6 +170,15 @@ def test_flags_that_a_crawl_toml_of_before_does_not_keep_are_named(tmp_path: Pat
     assert warned not in beamtrawl(*words).err, "the crawl has begun"
 
 
+def test_seeds_from_standard_input(tmp_path: Path) -> None:
+    words = [*PROGRAM, "crawl", str(tmp_path / "new"), "--seeds", "-", "--rounds", "0", *LOOPBACK]
+    ran = subprocess.run(words, input="http://127.0.0.1:9/\nbad\n", capture_output=True, text=True, check=True)
+    assert ran.stderr.splitlines()[:2] == [
+        "-, line 2: 'bad' is skipped: not an absolute URL; it must start with http:// or https://",
+        "1 seed added",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [("http://a.test/".encode("utf-16"), "it is UTF-16; save it as UTF-8"), (None, "Is a directory")],

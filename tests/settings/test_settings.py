@@ -267,6 +267,12 @@ BAD = {
         2,
         "fetch.headers = …: user-agent is set by the crawler; [robot] holds the robot's identity",
     ),
+    "a header without a value": (
+        '[fetch]\nheaders = ["X-Token"]',
+        2,
+        'fetch.headers = …: must be "Name: value" or "HOST Name: value", in printable ASCII',
+    ),
+    "a misspelled table": ("[politness]\ndelay = 3", 1, "unknown table or key politness; did you mean [politeness]?"),
     "a key outside all tables": ("mode = 1", 1, None),
     "a table as a list": ("[robot]\n[[scope]]\nmode = 1", 2, None),
     "a key that we do not look for has its table's line": (

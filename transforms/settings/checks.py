@@ -103,7 +103,7 @@ _OWN_HEADERS = {
 def additional_header(text: str) -> str | None:
     """A "Name: value" or "HOST Name: value" of `fetch.headers`, of a header that the crawler does not set itself."""
     _, name, value = header(text)
-    if not _HEADER.fullmatch(f"{name}: {value}"):
+    if not value or not _HEADER.fullmatch(f"{name}: {value}"):
         return 'must be "Name: value" or "HOST Name: value", in printable ASCII'
     if name.lower() in _OWN_HEADERS:
         return f"{name} is set by the crawler; [robot] holds the robot's identity"

@@ -59,8 +59,10 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
             continue
         part = SECTIONS.get(table)
         if part is None or not isinstance(values, dict):
-            names = ", ".join([*(f"[{name}]" for name in SECTIONS), *(f"[[{name}]]" for name in RULES)])
-            raise SettingsError(f"{name}, line {_line(text, '', table)}: unknown table or key {table}; known: {names}")
+            names = [*(f"[{name}]" for name in SECTIONS), *(f"[[{name}]]" for name in RULES)]
+            near = difflib.get_close_matches(f"[{table}]", names, 1)
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(names)}"
+            raise SettingsError(f"{name}, line {_line(text, '', table)}: unknown table or key {table}; {hint}")
         fields = {f.name: f for f in dataclasses.fields(part.type)}  # type: ignore[arg-type]
         given = {RENAMED.get(f"{table}.{key}", f".{key}").partition(".")[2]: value for key, value in values.items()}
         given = {key: value for key, value in given.items() if f"{table}.{key}" not in GONE}

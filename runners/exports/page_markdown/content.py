@@ -17,8 +17,8 @@ from ....transforms.parsing.page_rules import NO_RULES, PageRules
 from ....transforms.parsing.source import MAX_MARKUP
 from . import code, tables
 
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ud800-\ud802]")
-"""Control characters, marks and overrides of the direction of text, and the marks of `main_text`."""
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ud800-\ud802]")
+"""Control characters, no-break spaces (else `&#160;` in headings), overrides of direction, marks of `main_text`."""
 
 _SCHEMES = ("http:", "https:", "mailto:", "tel:", "ftp:")
 _PERMALINKS = frozenset({"", "¶", "#", "§", "\U0001f517"})
@@ -154,7 +154,7 @@ def markdown(page: Content, link: Callable[[str], str] = str) -> str:
         lines = [line.rstrip() for line in text_layout.code_text(pre).split("\n")]
         code.write(pre, "\n".join(lines).strip("\n"))
     tables.write(root)
-    return without_carriers(_UNSEEN.sub("", root.to_markdown(FORM)))
+    return without_carriers(_UNSEEN.sub("", root.to_markdown(FORM).replace("\xa0", " ")))
 
 
 def _write_links(root: Element, base: str, link: Callable[[str], str]) -> None:

@@ -81,6 +81,10 @@ CASES = {
         "# T\n\nA sentence.",
     ),
     "no main text": ("<nav>only this</nav>", "only this"),
+    "no-break spaces": (
+        "<h1>Part&nbsp;I</h1><p>&nbsp;a&nbsp;b <code>c&nbsp;d</code> <a href=e title='f&nbsp;g'>h</a>",
+        '# Part I\n\na b `c d` [h](http://a.test/d/e "f g")',
+    ),
     "control characters": ("<p>a&#x202e;b&#x7;c</p>", "abc"),
     "markup beside a character that is removed": (
         "<p>&lt;&#x200e;script&gt;</p><p>#&#x200e; x</p><p><code>a`&#x200e;`b</code></p>"
