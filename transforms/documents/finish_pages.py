@@ -87,8 +87,8 @@ def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
     )
     hosts = [urls.host(url) for url in grouped["target_url_first"].to_pylist()]
     columns = {name: grouped[name] for name in ("foreign", "depth", "redirects")}
-    columns |= {"url_key": grouped["target_key"], "url": grouped["target_url_first"], "host": pa.array(hosts, pa.string())}
-    columns |= {"score": grouped["passed_sum"], "referrer": grouped["source_url_first"]}
+    columns |= {"url_key": grouped["target_key"], "score": grouped["passed_sum"], "host": pa.array(hosts, pa.string())}
+    columns |= {"url": grouped["target_url_first"], "referrer": grouped["source_url_first"]}
     return conform(pa.table(columns | {"links_without_news": pc.equal(grouped["doubt"], WITHOUT_NEWS)}), CANDIDATES)
 
 

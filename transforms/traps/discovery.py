@@ -23,11 +23,11 @@ from .template_rows import (
     template_part,
 )
 
+WITHOUT_NEWS = 2
+"""The `doubt` about the links of a page without news."""
+
 _OFTEN = 1 / 2  # share of pages with news from which on a template's links lead on, not back
 _SHARED = (16, 2)  # pages in the first round, and growth, of all new templates together
-WITHOUT_NEWS = 2
-"""The `doubt` about a link of a page without news."""
-
 _OF_SOURCE = 4  # least pages per round by the links of a page to an open template
 
 
@@ -65,7 +65,7 @@ def shape_of(url: str, referrer: str | None = None, foreign: bool | None = False
 
 
 def doubt(url: str, referrer: str | None, is_without_news: bool | None) -> int:
-    """How little a link says of its target: 0, 1 within the first folder of a site, or WITHOUT_NEWS if its page has none.
+    """How little a link says of its target: 0, 1 within the first folder of a site, or WITHOUT_NEWS.
 
     A link to the same name below another folder, which a server may make of any URL, says as little as the second.
     """
