@@ -26,6 +26,9 @@ from .inspection import inspected_once
 from .pool import Pool
 
 
+_LONG_S = 30.0  # of CPU time of a worker; another one costs half a percent of it
+
+
 class _Options(PipelineOptions):
     """Options that cache their views: Beam reads a thousand in each step, and makes each with an argument parser.
 
@@ -94,7 +97,8 @@ class DirectEngine:
     """Runs pipelines on all cores of this machine.
 
     There are as many worker processes as pay for a step, at most the given number, or one a core; if the number
-    `is_exact`, each step has so many. A step that has as many as the last one takes over its workers.
+    `is_exact`, each step has so many. A step that has as many as the last one takes over its workers, unless that one
+    was long: a worker has then twice the memory of a new one, in pieces that cannot be returned.
     """
 
     def __init__(self, workers: int | None, command: Sequence[str] = COMMAND, is_exact: bool = False) -> None:
@@ -166,6 +170,8 @@ class DirectEngine:
             pool = self._idle.pool(workers)
             pool.look = look
             self._run(build, InMemoryRunner(pool, look))
+            if seconds >= _LONG_S * workers:
+                self._idle.end()
         except BaseException:
             self._idle.end(has_failed=True)
             raise
