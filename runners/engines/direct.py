@@ -25,7 +25,7 @@ from .in_memory import InMemoryRunner
 from .inspection import inspected_once
 from .pool import Pool
 
-_LONG_S = 30.0  # of CPU time of a worker; another one costs half a percent of it
+_LONG_S = 20.0  # of CPU time of a worker; a new one costs at most one percent of it
 
 
 class _Options(PipelineOptions):

@@ -123,7 +123,7 @@ def test_a_step_takes_over_the_workers_of_the_last_one_if_they_are_as_many_and_w
     assert not workers(), "a step without any leaves none"
 
 
-@pytest.mark.parametrize(("seconds", "kept"), [(59.0, 2), (60.0, 0)])
+@pytest.mark.parametrize(("seconds", "kept"), [(39.0, 2), (40.0, 0)])
 def test_workers_of_a_long_step_end_with_it(seconds: float, kept: int) -> None:
     """What they have collected is not returned otherwise."""
     engine = DirectEngine(2)
