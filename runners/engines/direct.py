@@ -53,10 +53,6 @@ class _Options(PipelineOptions):
         return self
 
 
-def _never() -> bool:
-    return False
-
-
 def _raise_if(is_stopped: Callable[[], bool]) -> None:
     if is_stopped():
         raise Stopped
@@ -75,11 +71,12 @@ class _Workers:
         self._close = weakref.finalize(self, self._server.close)
         return self._server
 
-    def pool(self, count: int) -> Pool:
+    def pool(self, count: int, look: Callable[[], None]) -> Pool:
         """Return so many workers: those of the last step, if they are as many and all well."""
         if not (self._pool and self._pool.count == count and self._pool.is_idle()):
             self.end()
             self._pool = Pool(self._server or self.start(self._command), count)
+        self._pool.look = look
         return self._pool
 
     def end(self, has_failed: bool = False) -> None:
@@ -105,7 +102,7 @@ class DirectEngine:
         self._idle, self._is_exact = _Workers(command), is_exact
         self._options = _Options([])
         self._options.view_as(TypeOptions).pipeline_type_check = False
-        self._is_stopped: Callable[[], bool] = _never
+        self._is_stopped: Callable[[], bool] = bool  # never: bool() is False
         share_memory()
         keep_copy_in(cache_folder())
 
@@ -166,9 +163,7 @@ class DirectEngine:
             self._run(build, InMemoryRunner(look=look))
             return
         try:
-            pool = self._idle.pool(workers)
-            pool.look = look
-            self._run(build, InMemoryRunner(pool, look))
+            self._run(build, InMemoryRunner(self._idle.pool(workers, look), look))
             if seconds >= _LONG_S * workers:
                 self._idle.end()
         except BaseException:
