@@ -25,6 +25,8 @@ from .in_memory import InMemoryRunner
 from .inspection import inspected_once
 from .pool import Pool
 
+_LONG_S = 20.0  # of CPU time of a worker; a new one costs at most one percent of it
+
 
 class _Options(PipelineOptions):
     """Options that cache their views: Beam reads a thousand in each step, and makes each with an argument parser.
@@ -51,10 +53,6 @@ class _Options(PipelineOptions):
         return self
 
 
-def _never() -> bool:
-    return False
-
-
 def _raise_if(is_stopped: Callable[[], bool]) -> None:
     if is_stopped():
         raise Stopped
@@ -73,11 +71,12 @@ class _Workers:
         self._close = weakref.finalize(self, self._server.close)
         return self._server
 
-    def pool(self, count: int) -> Pool:
+    def pool(self, count: int, look: Callable[[], None]) -> Pool:
         """Return so many workers: those of the last step, if they are as many and all well."""
         if not (self._pool and self._pool.count == count and self._pool.is_idle()):
             self.end()
             self._pool = Pool(self._server or self.start(self._command), count)
+        self._pool.look = look
         return self._pool
 
     def end(self, has_failed: bool = False) -> None:
@@ -94,7 +93,8 @@ class DirectEngine:
     """Runs pipelines on all cores of this machine.
 
     There are as many worker processes as pay for a step, at most the given number, or one a core; if the number
-    `is_exact`, each step has so many. A step that has as many as the last one takes over its workers.
+    `is_exact`, each step has so many. A step that has as many as the last one takes over its workers, unless that one
+    was long: a worker has then twice the memory of a new one, in pieces that cannot be returned.
     """
 
     def __init__(self, workers: int | None, command: Sequence[str] = COMMAND, is_exact: bool = False) -> None:
@@ -102,7 +102,7 @@ class DirectEngine:
         self._idle, self._is_exact = _Workers(command), is_exact
         self._options = _Options([])
         self._options.view_as(TypeOptions).pipeline_type_check = False
-        self._is_stopped: Callable[[], bool] = _never
+        self._is_stopped: Callable[[], bool] = bool  # never: bool() is False
         share_memory()
         keep_copy_in(cache_folder())
 
@@ -163,9 +163,9 @@ class DirectEngine:
             self._run(build, InMemoryRunner(look=look))
             return
         try:
-            pool = self._idle.pool(workers)
-            pool.look = look
-            self._run(build, InMemoryRunner(pool, look))
+            self._run(build, InMemoryRunner(self._idle.pool(workers, look), look))
+            if seconds >= _LONG_S * workers:
+                self._idle.end()
         except BaseException:
             self._idle.end(has_failed=True)
             raise

@@ -77,10 +77,10 @@ def children() -> set[str]:
     return {pid for task in Path("/proc/self/task").glob("*/children") for pid in task.read_text().split()}
 
 
-def run(engine: DirectEngine, build: Callable[[beam.Pipeline], None]) -> str:
-    """Run a pipeline, and return why it failed."""
+def run(engine: DirectEngine, build: Callable[[beam.Pipeline], None], seconds: float = 10.0) -> str:
+    """Run a pipeline of so much CPU time, and return why it failed."""
     try:
-        engine.run(build, seconds=100)
+        engine.run(build, seconds)
     except Failure as failure:
         return str(failure)
     return "done"
@@ -117,10 +117,19 @@ def test_a_step_takes_over_the_workers_of_the_last_one_if_they_are_as_many_and_w
     os.kill(int(min(first)), signal.SIGKILL)
     assert run(engine, building()) == "done"
     assert len(workers()) == 3 and not workers() & first
-    engine.limited(2).run(building(), seconds=100)
+    assert run(engine.limited(2), building()) == "done"
     assert len(workers()) == 2
     engine.run(building(), seconds=0.1)
     assert not workers(), "a step without any leaves none"
+
+
+@pytest.mark.parametrize(("seconds", "kept"), [(39.0, 2), (40.0, 0)])
+def test_workers_of_a_long_step_end_with_it(seconds: float, kept: int) -> None:
+    """What they have collected is not returned otherwise."""
+    engine = DirectEngine(2)
+    assert run(engine, building(), seconds) == "done"
+    assert len(workers()) == kept
+    assert run(engine, building()) == "done"
 
 
 def test_idle_workers_end_before_a_step_if_memory_is_short() -> None:
