@@ -83,8 +83,7 @@ def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
     order = np.lexsort((referrer, ways[1], neat, lengths, ways[0], doubts, foreign, keys.indices))
     starts = np.flatnonzero(np.logical_or(*(_are_least(way[order], keys.indices.to_numpy()[order]) for way in ways)))
     scores = np.add.reduceat(np.rint(passed[order] / _GRAIN) * _GRAIN, starts)
-    chosen = order[starts]
-    first = links.take(chosen)
+    first = links.take(chosen := order[starts])
     hosts = [urls.host(url) for url in first["target_url"].to_pylist()]
     columns = {"depth": first["depth"], "redirects": first["redirects"], "foreign": foreign[chosen], "score": scores}
     columns |= {"url_key": first["target_key"], "url": first["target_url"], "referrer": first["source_url"]}
