@@ -131,6 +131,16 @@ def test_of_several_links_the_one_that_says_most_counts():
         assert (way["depth"], way["referrer"], way["links_without_news"]) == (1, "http://a.test/en/x", False)
 
 
+def test_a_target_is_one_row_unless_a_link_that_says_less_of_it_is_nearer():
+    others = [page(f"http://a.test/{name}/x", [link("http://a.test/de/y", 3)]) for name in ("en", "de", "fr")]
+    for depth, count in ((2, 2), (3, 1), (4, 1)):
+        home = page("http://b.test/", [link("http://a.test/de/y", depth)])
+        rows = candidates_of_part(*others, home)
+        assert [row["depth"] for row in rows] == [3, depth][:count]
+        assert round(sum(row["score"] for row in rows), 9) == 4 * DAMPING
+        assert rows[0]["referrer"] == "http://a.test/en/x"
+
+
 def test_a_targets_own_site_decides_what_its_links_are():
     pages = [
         page("http://a.test/", [link("http://c.test/x", 1), link("http://c.test/y", 1)]) | {"links_without_news": True},

@@ -29,7 +29,7 @@ from ..tables.batches import Batch, cuts, release_freed, split
 from ..tables.key_scan import shard_stem
 from ..tables.schemas import DOCUMENTS, LINKS
 from ..tables.table_files import TableFile, TableWriter, conform, new_path
-from ..traps.discovery import WITHOUT_NEWS, doubt
+from ..traps.discovery import WITHOUT_NEWS, place_of, says_little
 from ..urls.index_scope import WHOLE, IndexScope
 from .mark_pages import MarkFn, Part, pages_of
 from .rejections import rejections_of
@@ -61,12 +61,12 @@ def flatten_links(pages: pa.Table) -> pa.Table:
 
 
 def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
-    """CANDIDATES of flattened links: the links to a target that are alike in what `merge_candidates` compares are one.
+    """CANDIDATES of flattened links: the first of each target by the order of `merge_candidates`, with all scores.
 
-    So it makes the same of them in whatever parts they come. Of several spellings of a target (one key), the neatest of
-    those that its site links with the least `doubt` and depth is fetched. A redirect passes its whole score, a page
-    divides `DAMPING` of its score among its targets, that of a Refresh included, a duplicate passes none. Scorers
-    multiply what a page passes by each link.
+    And those of less depth or fewer redirects than all before, so that it makes the same of them in whatever parts. Of
+    several spellings of a target (one key), the neatest of those that its site links with the least `doubt` and depth
+    is fetched. A redirect passes its whole score, a page divides `DAMPING` of its score among its targets, that of a
+    Refresh included, a duplicate passes none. Scorers multiply what a page passes by each link.
     """
     needed = ("target_key", "target_url", "kind", "depth", "redirects", "source_url", "source_score", "parent")
     needed += ("links_without_news", "source_foreign", "from_duplicate", *(("anchor",) if scorers else ()))
@@ -74,45 +74,48 @@ def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
     passed = _passed(links)
     if scorers:
         passed *= np.array(_factors(links, scorers))
-    alike = ["target_key", "foreign", "doubt", "depth", "redirects"]
-    grouped = (
-        links.select(["target_key", "target_url", "depth", "redirects", "source_url"])
-        .append_column("foreign", _are_foreign(links))
-        .append_column("passed", pa.array(np.rint(passed / _GRAIN) * _GRAIN, pa.float64()))
-        .append_column("doubt", pa.array(_doubts(links), pa.int8()))
-        .append_column("length", pc.utf8_length(links["target_url"]))
-        .sort_by([(name, "ascending") for name in ("length", "target_url", "source_url")])
-        .group_by(alike, use_threads=False)
-        .aggregate([("target_url", "first"), ("source_url", "first"), ("passed", "sum")])
-    )
-    hosts = [urls.host(url) for url in grouped["target_url_first"].to_pylist()]
-    columns = {name: grouped[name] for name in ("foreign", "depth", "redirects")}
-    columns |= {"url_key": grouped["target_key"], "score": grouped["passed_sum"], "host": pa.array(hosts, pa.string())}
-    columns |= {"url": grouped["target_url_first"], "referrer": grouped["source_url_first"]}
-    return conform(pa.table(columns | {"links_without_news": pc.equal(grouped["doubt"], WITHOUT_NEWS)}), CANDIDATES)
+    coded = ("target_key", "target_url", "source_url")
+    keys, targets, sources = (links[name].combine_chunks().dictionary_encode() for name in coded)
+    foreign, doubts = _are_foreign(links, targets, sources), _doubts(links, targets, sources)
+    ways = [links[name].to_numpy().astype(np.int64) for name in ("depth", "redirects")]
+    neat, referrer = (pc.rank(column.dictionary).take(column.indices) for column in (targets, sources))
+    lengths = pc.utf8_length(links["target_url"])  # with `neat` the order of `neatness`
+    order = np.lexsort((referrer, ways[1], neat, lengths, ways[0], doubts, foreign, keys.indices))
+    starts = np.flatnonzero(np.logical_or(*(_are_least(way[order], keys.indices.to_numpy()[order]) for way in ways)))
+    scores = np.add.reduceat(np.rint(passed[order] / _GRAIN) * _GRAIN, starts)
+    first = links.take(chosen := order[starts])
+    hosts = [urls.host(url) for url in first["target_url"].to_pylist()]
+    columns = {"depth": first["depth"], "redirects": first["redirects"], "foreign": foreign[chosen], "score": scores}
+    columns |= {"url_key": first["target_key"], "url": first["target_url"], "referrer": first["source_url"]}
+    columns |= {"host": pa.array(hosts, pa.string()), "links_without_news": doubts[chosen] == WITHOUT_NEWS}
+    return conform(pa.table(columns), CANDIDATES)
 
 
-def _are_foreign(links: pa.Table) -> pa.Array:
+def _are_least(values: npt.NDArray[np.int64], groups: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+    """Which values are less than all before them in their group; groups ascend."""
+    return np.diff(np.minimum.accumulate(values - (groups.astype(np.int64) << 32)), prepend=1 << 32) < 0
+
+
+def _are_foreign(links: pa.Table, targets: pa.DictionaryArray, sources: pa.DictionaryArray) -> npt.NDArray[np.bool_]:
     """Whether each link is of another site than its target; what redirects is linked like that to which it leads.
 
     Pages of a site share most of their links, so each pair of a target and a site, or folder of a user, is judged once.
     """
-    targets, sources = (links[name].combine_chunks().dictionary_encode() for name in ("target_url", "source_url"))
-    fronts = pa.array([urls.front(url) for url in sources.dictionary.to_pylist()], pa.string())
-    origins = fronts.dictionary_encode()
+    origins = pa.array([urls.front(url) for url in sources.dictionary.to_pylist()], pa.string()).dictionary_encode()
     own, count = origins.indices.take(sources.indices).to_numpy(), max(1, len(origins.dictionary))
     pairs, places = np.unique(targets.indices.to_numpy() * np.int64(count) + own, return_inverse=True)
     target, origin = targets.dictionary.to_pylist(), origins.dictionary.to_pylist()
     is_foreign = [urls.is_foreign(target[pair // count], origin[pair % count]) for pair in pairs.tolist()]
-    is_elsewhere = pa.array(np.array(is_foreign, bool)[places])
     redirects = pc.and_(pc.equal(links["kind"], "redirect"), pc.fill_null(links["source_foreign"], False))
-    return pc.or_(is_elsewhere, redirects.combine_chunks())
+    return np.array(is_foreign, bool)[places] | redirects.to_numpy()
 
 
-def _doubts(links: pa.Table) -> list[int]:
+def _doubts(links: pa.Table, targets: pa.DictionaryArray, sources: pa.DictionaryArray) -> npt.NDArray[np.int64]:
     """The `doubt` about the target of each link."""
-    columns = (links[name].to_pylist() for name in ("target_url", "source_url", "links_without_news"))
-    return [doubt(*row) for row in zip(*columns, strict=True)]
+    places, origins = ([place_of(url) for url in one.dictionary.to_pylist()] for one in (targets, sources))
+    ways = zip(targets.indices.to_pylist(), sources.indices.to_pylist(), strict=True)
+    little = [says_little(places[target], origins[source]) for target, source in ways]
+    return np.where(pc.fill_null(links["links_without_news"], False), WITHOUT_NEWS, little)
 
 
 def _passed(links: pa.Table) -> npt.NDArray[np.float64]:

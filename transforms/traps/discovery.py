@@ -71,13 +71,16 @@ def doubt(url: str, referrer: str | None, is_without_news: bool | None) -> int:
     """
     if is_without_news or not referrer:
         return WITHOUT_NEWS * bool(is_without_news)
-    host, path, folder = _place(url)
-    from_host, from_path, from_folder = _place(referrer)
-    return int(host != from_host or folder == from_folder or path.endswith("/" + from_path))
+    return int(says_little(place_of(url), place_of(referrer)))
+
+
+def says_little(place: tuple[str, str, str], origin: tuple[str, str, str]) -> bool:
+    """Whether the `doubt` about a link between two places is 1, if its page has news."""
+    return place[0] != origin[0] or place[2] == origin[2] or place[1].endswith("/" + origin[1])
 
 
 @functools.lru_cache(1 << 12)
-def _place(url: str) -> tuple[str, str, str]:
+def place_of(url: str) -> tuple[str, str, str]:
     """(host, path and query, first folder) of a URL; cached, because pages share links."""
     host, _, path = url.partition("//")[2].partition("/")
     return host, path, path.partition("?")[0].rpartition("/")[0].partition("/")[0]

@@ -52,15 +52,9 @@ def page_words(page: Shown) -> PageWords:
     title = titled - within(titled, set(filter(str.isdecimal, own)))
     words = (told - titled - within(told, own)) | title
     named = words & within(words, own if near == below else _parts(below))
-    return PageWords(*(pack(map(_hash, some)) for some in (title, words, named)))
+    return PageWords(*(pack(map(zlib.crc32, map(str.encode, some))) for some in (title, words, named)))
 
 
-@functools.lru_cache(1 << 14)
-def _hash(word: str) -> int:
-    return zlib.crc32(word.encode())
-
-
-@functools.lru_cache(1 << 14)
 def link_hash(url: str) -> int:
     """The hash of a link's URL, as `YieldRow.links` has it; 32 bits."""
     return zlib.crc32(url.encode())
