@@ -6,7 +6,7 @@ from datetime import datetime
 from ...pipeline.control import End
 from ...pipeline.seeds import Added
 from ...transforms.directory.crawl_dir import Manifest
-from ...transforms.outcomes import EXTERNAL_VISITS, IMPORTED, REQUESTED, Outcome, count_requests
+from ...transforms.outcomes import EXTERNAL_VISITS, IMPORTED, NO_ADDRESS, REQUESTED, Outcome, count_requests
 from ...transforms.politeness.workers.reports import ANSWER, Queue
 from ..terminal.units import counted, duration, size
 from .running import Running
@@ -132,7 +132,10 @@ def _counts(outcomes: Mapping[str, int]) -> str:
 
 
 def _robots(counters: Mapping[str, int]) -> str:
-    return f"; {counters['robots_rows']} of robots.txt" if counters.get("robots_rows") else ""
+    """The requests of robots.txt; the rows of a step that had no address to connect to stand for none."""
+    ends = {outcome for outcome in Outcome if counters.get(outcome)} - {Outcome.DEFERRED}
+    count = 0 if ends and ends <= NO_ADDRESS else counters.get("robots_rows")
+    return f"; {count} of robots.txt" if count else ""
 
 
 def _external(counters: Mapping[str, int]) -> str:
