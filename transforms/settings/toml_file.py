@@ -81,7 +81,8 @@ def _with_key(text: str, message: str) -> str:
     """The message of a parser that names the place of a key that is set twice, but not the key."""
     place = re.search(r"at line (\d+)", message)
     lines = text.split("\n")[: int(place[1]) if place else None]
-    keys = [key[0].strip() for line in lines if (key := re.match(r"""\s*(?:\[[^,]+\]|(["']?)[\w.-]+\1(?=\s*=))""", line))]
+    sets = re.compile(r"""\s*(?:\[[^,]+\]|(["']?)[\w.-]+\1(?=\s*=))""")
+    keys = [key[0].strip() for line in lines if (key := sets.match(line))]
     return message.replace("overwrite a value", f"overwrite {keys[-1]}, which has a value") if keys else message
 
 
