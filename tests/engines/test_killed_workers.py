@@ -32,7 +32,7 @@ class KillingEngine(DirectEngine):
 
     def __init__(self, directory: Path, patterns: list[str]) -> None:
         super().__init__(2)
-        self.directory, self.patterns, self.killed = directory, patterns, 0
+        self.directory, self.patterns = directory, patterns  # which its copies share
 
     def workers_for(self, seconds: float) -> int:
         return 2  # also for small steps
@@ -53,7 +53,6 @@ class KillingEngine(DirectEngine):
             if len(workers) == 2 and any(self.directory.glob(self.patterns[0])):
                 os.kill(workers[0], signal.SIGKILL)
                 self.patterns.pop(0)
-                self.killed += 1
                 return
 
 
