@@ -124,7 +124,7 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            "beamtrawl = beamtrawl.runners.program.cli:main",
+            "beamtrawl = beamtrawl.__main__:main",
             "beamtrawl-worker = beamtrawl.runners.engines.worker:main",
         ],
         "beamtrawl.parsers": [

@@ -1,7 +1,17 @@
-"""`python -m beamtrawl`: the same program as the console script."""
+"""The program `beamtrawl`: the console script, and `python -m beamtrawl`."""
 
 import sys
 
-from beamtrawl.runners.program.cli import main
 
-sys.exit(main())
+def main() -> int:
+    try:
+        from beamtrawl.runners.program import cli  # most of a start is imports
+
+        return cli.main()
+    except KeyboardInterrupt:
+        print("beamtrawl: stopped", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

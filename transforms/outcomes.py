@@ -23,7 +23,7 @@ class CrawlDirError(BeamtrawlError):
 
 
 class MisnamedError(CrawlDirError):
-    """A directory, or a round of it, that is named and cannot be meant."""
+    """A directory, a round of it, or a text in it, that is given and cannot be meant."""
 
     is_usage = True
 

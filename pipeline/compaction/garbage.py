@@ -46,7 +46,8 @@ def _garbage(crawl: CrawlDir, now: datetime, kept_for: timedelta, is_guarded: bo
     lately = fold(crawl.committed(), now - kept_for).manifests.values()
     left = find_leftovers(crawl, attempts_prefix(next_step(manifests)))  # the next crawl adopts them
     visible = {*visible_files(lately), *left.records, *left.promises, *(file.path for file in left.files)}
-    unseen = (path for path in files if not (_is_visible(path, visible) or any(stem in path for stem in stems)))
+    hidden = (path for path in files if visible.isdisjoint((path, path.rpartition("/")[0])))
+    unseen = (path for path in hidden if not any(stem in path for stem in stems))
     return removable(crawl, unseen)
 
 
@@ -70,7 +71,3 @@ def _remove_drafts(crawl: CrawlDir, is_guarded: bool) -> list[str]:
 def _data_files(crawl: CrawlDir) -> Iterator[str]:
     for table in (*TABLES, "index", "attempts"):
         yield from (path for path in crawl.paths(table) if is_own(path) and not path.startswith(REGISTRATION))
-
-
-def _is_visible(path: str, visible: set[str]) -> bool:
-    return path in visible or path.rpartition("/")[0] in visible

@@ -79,7 +79,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _print_results(results: Results, where: str, before: int) -> None:
     """Print results for people; `where` names the crawls, if there are several, and `before` hits come before these."""
-    print(counted(results.total, "document") + where + _and_weaker(results.weaker))
+    weaker = f", and {results.weaker:,} that match much worse" if results.weaker else ""
+    print(counted(results.total, "document") + where + weaker)
     for note in results.notes:
         print(note)
     for name, values in results.facets.items():
@@ -111,10 +112,6 @@ def split_words(
     """
     further = list(itertools.takewhile(is_crawl, words[:-1]))
     return [directory, *further], list(words[len(further) :])
-
-
-def _and_weaker(weaker: int) -> str:
-    return f", and {weaker:,} that match much worse" if weaker else ""
 
 
 def _print_snippet(snippet: Snippet) -> None:

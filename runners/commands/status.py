@@ -100,7 +100,7 @@ def _times(status: Status) -> Iterator[str]:
     if status.imported:
         yield f"imported: {counted(status.imported, 'visit')}"
     if status.limits:
-        yield _line("limits of pages", status.limits)
+        yield _line("limits of pages in crawl.toml", status.limits)
 
 
 def _requests(status: Status) -> int:

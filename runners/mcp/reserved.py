@@ -49,7 +49,8 @@ _NOTHING: dict[str, Any] = dict.fromkeys(_SAID)
 
 def _statements(root: str, paths: Sequence[str]) -> dict[str, dict[str, Any]]:
     """What the newest version of each document says, by URL, of those of which any version says something."""
-    urls = [_saying(read_table(root, [path], DOCUMENTS, ["url", *_SAID]))["url"] for path in paths]
+    tables = (read_table(root, [path], DOCUMENTS, ["url", *_SAID]) for path in paths)
+    urls = [rows.filter(pc.or_(*(pc.is_valid(rows[name]) for name in _SAID)))["url"] for rows in tables]
     wanted = pc.unique(pa.chunked_array([chunk for column in urls for chunk in column.chunks], pa.string()))
     newest: dict[str, dict[str, Any]] = {}
     if not len(wanted):
@@ -61,7 +62,3 @@ def _statements(root: str, paths: Sequence[str]) -> dict[str, dict[str, Any]]:
             if known is None or (row["round"], row["fetched_at"]) >= (known["round"], known["fetched_at"]):
                 newest[row["url"]] = row
     return newest
-
-
-def _saying(rows: pa.Table) -> pa.Table:
-    return rows.filter(pc.or_(pc.is_valid(rows["ai_input"]), pc.is_valid(rows["tdm_reservation"])))

@@ -21,7 +21,17 @@ _READING_COMMANDS = frozenset({"check", "explain", "export", "mcp", "search", "s
 def main() -> int:
     """The console script."""
     ending = Ending()
-    words = sys.argv[1:]
+    try:
+        ending.code = _run(sys.argv[1:])
+    except SystemExit as ended:  # of argparse, after --help and --version
+        ending.code = int(ended.code or 0)
+    except KeyboardInterrupt:  # while modules are imported
+        ending.code = 130
+        raise
+    return ending.code
+
+
+def _run(words: Sequence[str]) -> int:
     open_closed_streams()
     os.environ.setdefault("MIMALLOC_ARENA_RESERVE", "16384")  # kB; Arrow's allocator reserves 1 GB of `ulimit -v` else
     if sys.stderr.isatty():
@@ -35,13 +45,7 @@ def main() -> int:
     keep_pandas_out(words)
     from .main import run  # after the handler: imports of a command may log
 
-    try:
-        ending.code = run(words)
-    except SystemExit as ended:  # of argparse, after --help and --version
-        ending.code = int(ended.code or 0)
-    except KeyboardInterrupt:  # while the command is imported
-        ending.code = 130
-    return ending.code
+    return run(words)
 
 
 def interrupt(*_: object) -> None:
@@ -88,10 +92,6 @@ def _has_plugins() -> bool:
     from ...transforms import plugins  # importing it takes a while
 
     return plugins.are_of_others()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
 
 
 def open_closed_streams() -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from ...pipeline.control import End
 from ...pipeline.seeds import Added
 from ...transforms.directory.crawl_dir import Manifest
-from ...transforms.outcomes import EXTERNAL_VISITS, IMPORTED, REQUESTED, Outcome, count_requests
+from ...transforms.outcomes import EXTERNAL_VISITS, IMPORTED, NO_ADDRESS, REQUESTED, Outcome, count_requests
 from ...transforms.politeness.workers.reports import ANSWER, Queue
 from ..terminal.units import counted, duration, size
 from .running import Running
@@ -132,7 +132,10 @@ def _counts(outcomes: Mapping[str, int]) -> str:
 
 
 def _robots(counters: Mapping[str, int]) -> str:
-    return f"; {counters['robots_rows']} of robots.txt" if counters.get("robots_rows") else ""
+    """The requests of robots.txt; the rows of a step that had no address to connect to stand for none."""
+    ends = {outcome for outcome in Outcome if counters.get(outcome)} - {Outcome.DEFERRED}
+    count = 0 if ends and ends <= NO_ADDRESS else counters.get("robots_rows")
+    return f"; {count} of robots.txt" if count else ""
 
 
 def _external(counters: Mapping[str, int]) -> str:
@@ -212,6 +215,7 @@ def describe_end(end: End, waiting: int, release: str = "") -> str:
     full = f"{counted(end.full, 'URL')} {most}" if end.full else ""
     closed = " and ".join(filter(None, (blocked, excluded, full)))
     among = f", among them {excluded}" if excluded else ""
+    refused = "the address of 1 host is" if end.refused == 1 else f"the addresses of {end.refused} hosts are"
     reasons = {
         "frontier_empty": "the frontier is empty"
         + (f" but for {closed}" if closed else "")
@@ -227,11 +231,7 @@ def describe_end(end: End, waiting: int, release: str = "") -> str:
         " to go on, raise limits.max_pages (--max-pages)",
         "stopped": f"stopped, {urls} in the frontier; the same command goes on",
         "not_due": f"{waits} until {end.due_at:%Y-%m-%d %H:%M:%S} UTC; the same command goes on then"
-        + (
-            f"; {_refused(end.refused)}: with other settings (--allow-address) it goes on at once"
-            if end.refused
-            else ""
-        )
+        + (f"; {refused} refused: with other settings (--allow-address) it goes on at once" if end.refused else "")
         + (f"; besides, the frontier has {closed}" if closed else "")
         if end.due_at
         else f"{_urls(waiting, 'waits', 'wait')}: the last round was too short to ask for any of them;"
@@ -242,7 +242,3 @@ def describe_end(end: End, waiting: int, release: str = "") -> str:
 
 def _urls(count: int, verb: str, plural: str) -> str:
     return f"{counted(count, 'URL')} {verb if count == 1 else plural}"
-
-
-def _refused(hosts: int) -> str:
-    return "the address of 1 host is refused" if hosts == 1 else f"the addresses of {hosts} hosts are refused"

@@ -67,6 +67,7 @@ class Lexemes(NamedTuple):
 
     parts: list[Lexeme]
     is_long: bool  # phrases and words are then optional, except after a plus or with an operator
+    excluded_all: bool = False  # exclusions alone, which were made words
 
 
 def day(text: str) -> datetime | None:
@@ -100,7 +101,9 @@ def lexemes(text: str, facts: frozenset[str] = frozenset()) -> Lexemes:
         parts, in_groups=not (is_long and is_capital)
     ):
         parts = _without_operators(parts, is_long)
-    return Lexemes(parts if _has_subject(parts) else _without_signs(parts), is_long)
+    if _has_subject(parts):
+        return Lexemes(parts, is_long)
+    return Lexemes(_without_signs(parts), is_long, any(part.is_operand for part in parts))
 
 
 def as_text(text: str, facts: frozenset[str] = frozenset()) -> Lexemes:

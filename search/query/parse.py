@@ -44,6 +44,7 @@ MAX_PHRASE = 64
 
 
 EMPTY = "the query is empty: give words, or a filter such as lang:en"
+_EXCLUSIONS = "exclusions alone are searched for as words: give a word or a filter, such as lang:en, beside them"
 _NOTHING = "the query searches for nothing: give a word, or a filter such as lang:en"
 
 _MAX_WHOLE = 8  # a longer token, such as a path, is a phrase only in quotes
@@ -135,7 +136,7 @@ class _Parser:
         morphemes: Callable[[str], Sequence[str]],
         requires_phrases: bool = True,
     ) -> None:
-        self._lexemes, self.is_long = lexemes
+        self._lexemes, self.is_long, excluded_all = lexemes
         self._requires_phrases = requires_phrases and not self.is_long
         self._morphemes = morphemes
         self._next = 0
@@ -144,7 +145,7 @@ class _Parser:
         self.phrases: list[tuple[str, ...]] = []
         self._has_words = self._has_phrases = False  # that are scored, outside quotation marks and required
         self.excludes = False
-        self.notes: list[str] = []
+        self.notes = [_EXCLUSIONS] if excluded_all else []
 
     @property
     def is_mixed(self) -> bool:

@@ -3,7 +3,9 @@
 import contextlib
 import io
 import json
+import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -294,6 +296,15 @@ def test_a_setting_that_cannot_be_used(planned: Path, old: str, new: str, said: 
     assert failure("crawl", planned) == (2, f"crawl.toml, line {number + 1}: {said}")
 
 
+@pytest.mark.parametrize("module", ["logging", "argparse"])
+def test_ctrl_c_while_the_program_is_imported_says_one_word(tmp_path: Path, module: str) -> None:
+    tmp_path.joinpath(f"{module}.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])}
+    words = [sys.executable, "-m", "beamtrawl", "status", tmp_path]
+    ran = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "beamtrawl: stopped\n")
+
+
 ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be")
 
 
@@ -310,7 +321,7 @@ def test_settings_in_another_encoding_are_refused(planned: Path) -> None:
     file = planned / "crawl.toml"
     file.write_bytes(file.read_bytes().replace(b"# ", b"# \xe4", 1))
     code, line = failure("crawl", planned)
-    assert code == 1
+    assert code == 2  # as for other mistakes in it
     assert "crawl.toml, line 1: the byte 0xe4 is not UTF-8; save it as UTF-8" in line
 
 

@@ -121,7 +121,7 @@ def test_status(crawled: Path) -> None:
     assert (code, err) == (0, "")
     assert out.startswith(f"{crawled}: 2 rounds; next: fetch of round 3\n4 documents, 0 URLs in the frontier")
     assert re.search(r"^fetching: 5 requests in .*/s$", out, re.MULTILINE)
-    assert "\nlimits of pages: max_pages_per_host_per_round 10000\n" in out
+    assert "\nlimits of pages in crawl.toml: max_pages_per_host_per_round 10000\n" in out
     assert out.splitlines()[2] == (f"to go on: beamtrawl seeds add {crawled} URL, because the frontier is empty")
 
 

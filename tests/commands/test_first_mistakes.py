@@ -79,7 +79,7 @@ MISTAKES = {
         2,
         "cannot read the seeds in {CUT}: Compressed file",
     ),
-    "settings in a folder": (["crawl", "FOLDER", "--seed", SEED], 1, "crawl.toml is a folder, and must be a file"),
+    "settings in a folder": (["crawl", "FOLDER", "--seed", SEED], 2, "crawl.toml is a folder, and must be a file"),
     "a proxy that is no address": (
         ["serve", "DIR", "--trust-proxy", "nonsense"],
         2,

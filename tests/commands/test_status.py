@@ -96,7 +96,7 @@ def test_the_same_for_people(crawl):
         f"{crawl.root}: 2 rounds; next: update of round 2",
         "1 document, 3 URLs in the frontier, 0 alarms",
         f"to go on: beamtrawl crawl {crawl.root}",
-        "limits of pages: max_pages_per_host_per_round 10000",
+        "limits of pages in crawl.toml: max_pages_per_host_per_round 10000",
         "tables: frontier 5, visits 5, documents 1, urls 7, hosts 3, rejections 2",
         "outcomes: fetched 3, gone 1, timeout 1",
         "frontier: new 2, retry 1",

@@ -61,6 +61,14 @@ COMMITTED = {
         "round 3 fetch: 2 requests in 4.0 s, 0.5/s (fetched 2); 2 of robots.txt; 12 external targets;"
         " without a request: deferred 1",
     ),
+    "a fetch step without an address to connect to": (
+        manifest("fetch", 4, visits_rows=3, blocked_address=1, dns_error=1, deferred=1, robots_rows=2),
+        "round 3 fetch: 0 requests in 4.0 s, 0.0/s; without a request: deferred 1, dns_error 1, blocked_address 1",
+    ),
+    "a fetch step of robots.txt only": (
+        manifest("fetch", 4, visits_rows=3, deferred=3, robots_rows=1),
+        "round 3 fetch: 0 requests in 4.0 s, 0.0/s; 1 of robots.txt; without a request: deferred 3",
+    ),
     "in no time": (manifest("fetch", 0, visits_rows=1, gone=1), "round 3 fetch: 1 request in 0.0 s (gone 1)"),
     "a fetch step in which most URLs wait": (
         manifest("fetch", 20, visits_rows=80, server_error=2, deferred=75, denied_robots=3),

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from beamtrawl.search.answers.results import host_grouping
+from beamtrawl.search.answers.results.hits import as_json
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.query import spelling
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
@@ -214,6 +215,16 @@ def test_an_empty_query_is_said_to_be_empty(tmp_path):
             "the query searches for nothing: give a word, or a filter such as lang:en",
         )
     assert index.search("lang:en").notes == ()
+
+
+def test_exclusions_alone_are_said_to_be_words(tmp_path):
+    index = Index.open(indexed(tmp_path, [{"url": "http://a.test/", "text": "side"}]))
+    said = "exclusions alone are searched for as words: give a word or a filter, such as lang:en, beside them"
+    for query in ("-side", "NOT side", "-side -odd"):
+        found = index.search(query)
+        assert (found.total, found.notes, as_json(found)["notes"]) == (1, (said,), [said])
+    for query in ("side", "side -odd", "-side lang:en", "+side", "--side", "TO BE OR NOT TO BE side"):
+        assert said not in index.search(query).notes
 
 
 @pytest.mark.parametrize(

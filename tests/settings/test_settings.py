@@ -303,6 +303,20 @@ def test_a_text_that_is_not_toml_is_named_with_its_line():
         parse("[scope]\nmode\n[limits]", "mine.toml")
 
 
+TWICE = {
+    "a key": ("[politeness]\ndelay = 1\ndelay = 2\nscope = 'host'", "delay, which has a value (at line 3, column 10)"),
+    "on the last line": ("[limits]\n'max_tries' = 1\nmax_tries=2", "max_tries, which has a value (at end of document)"),
+    "a list of several lines": ("[index]\ninclude = []\ninclude = [\n'a',\n'=']\n", "include, which has a value"),
+    "a table": ("traps = 1\nalarms = 1\n[ traps ]\n", "[ traps ], which has a value (at line 3"),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), TWICE.values(), ids=TWICE)
+def test_what_is_set_twice_is_named(text: str, told: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(f"crawl.toml: Cannot overwrite {told}")):
+        parse(text)
+
+
 # Values that pass today and break a run later, or break the check itself.
 UNNOTICED = {
     "a mail address that no header can hold": '[robot]\ncontact = "사람@example.org"',

@@ -134,16 +134,14 @@ class CrawlDir:
         return filesystem.exists(self.path(relative))
 
     def read_text(self, relative: str) -> str:
-        """Read a file in UTF-8, or in UTF-16 with a byte order mark; CrawlDirError names a byte that is neither.
+        """Read a file in UTF-8, or in UTF-16 with a byte order mark; MisnamedError names a byte that is neither.
 
-        CrawlDirError, too, if it is a folder.
+        MisnamedError, too, if it is a folder.
         """
         try:
             content = self.read_bytes(relative)
         except IsADirectoryError as error:
-            raise CrawlDirError(
-                f"{self.path(relative)} is a folder, and must be a file; rename or remove it"
-            ) from error
+            raise MisnamedError(f"{self.path(relative)} is a folder, and must be a file; rename it") from error
         is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         try:
             return content.decode("utf-16" if is_utf16 else "utf-8-sig")
@@ -151,7 +149,7 @@ class CrawlDir:
             number = len(content[: error.start].splitlines()) or 1
             where, byte = f"{relative}, line {number}", content[error.start]
             name = "UTF-16" if is_utf16 else "UTF-8"
-            raise CrawlDirError(f"{where}: the byte 0x{byte:02x} is not {name}; save it as UTF-8") from error
+            raise MisnamedError(f"{where}: the byte 0x{byte:02x} is not {name}; save it as UTF-8") from error
 
     def read_bytes(self, relative: str) -> bytes:
         return filesystem.read_bytes(self.path(relative))

@@ -150,7 +150,9 @@ def compared(url: Row, fact: Row) -> Row:
     are those that seem to be earlier than the last one, or whose page was read by another version at the last one.
     """
     outcome, last = fact["outcome"], url["last_fetched_at"]
-    if outcome not in _PAGE or url["digest"] is None or last is None or not _is_page(url["last_status"]):
+    status = url["last_status"] or 0
+    is_page = 200 <= status < 300 or status == 304
+    if outcome not in _PAGE or url["digest"] is None or last is None or not is_page:
         return {}
     seconds = (fact["fetched_at"] - last).total_seconds()
     if seconds <= 0 or (outcome == Outcome.FETCHED and fact["digest"] is None):
@@ -167,10 +169,6 @@ def compared(url: Row, fact: Row) -> Row:
 def _has_changed(before: bytes | None, after: bytes | None) -> bool:
     """Whether a page is known to have changed by its digests."""
     return before is not None and before != after and (after is None or are_comparable(before, after))
-
-
-def _is_page(status: int | None) -> bool:
-    return status is not None and (200 <= status < 300 or status == 304)
 
 
 def remembered(url: Row) -> Row:

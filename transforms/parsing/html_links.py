@@ -168,7 +168,7 @@ def links(elements: Elements, url: str, base: str, charset: str = "utf-8") -> li
         earlier = found.get(key)
         anchor = None  # read once, if at all
         is_first = has_fragment and kind == "a" and not fragments.get((target, fragment))
-        if is_first and len(fragments) < MAX_FRAGMENTS and _endorses(rel):
+        if is_first and len(fragments) < MAX_FRAGMENTS and NOT_ENDORSING.isdisjoint(rel.lower().split()):
             anchor = fragments[target, fragment] = anchor_of(element, kind)
         if earlier is None:
             found[key] = link = Link(target, anchor_of(element, kind) if anchor is None else anchor, rel, kind)
@@ -180,10 +180,6 @@ def links(elements: Elements, url: str, base: str, charset: str = "utf-8") -> li
             link = _followed_rather(earlier, earlier._replace(rel=rel))
             found[key] = link._replace(anchor=earlier.anchor or anchor_of(element, kind))
     return _with_fragments(found, fragments) if fragments else list(found.values())
-
-
-def _endorses(rel: str) -> bool:
-    return not rel or NOT_ENDORSING.isdisjoint(rel.lower().split())
 
 
 def _with_fragments(found: dict[tuple[str, str], Link], fragments: dict[tuple[str, str], str]) -> list[Link]:

@@ -46,7 +46,7 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
     try:
         tables = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # TOMLDecodeError; numbers or nesting beyond Python's limits
-        raise SettingsError(f"{name}: {error}") from error
+        raise SettingsError(f"{name}: {_with_key(text, str(error))}") from error
     parts: dict[str, Any] = {}
     for table, values in tables.items():
         if table in GONE:
@@ -75,6 +75,15 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
             raise SettingsError(f"{where} = {shown(fields[key], value)}: {wrong}")
         parts[table] = part.type(**given)  # type: ignore[operator]
     return Settings(**parts)
+
+
+def _with_key(text: str, message: str) -> str:
+    """The message of a parser that names the place of a key that is set twice, but not the key."""
+    place = re.search(r"at line (\d+)", message)
+    lines = text.split("\n")[: int(place[1]) if place else None]
+    sets = re.compile(r"""\s*(?:\[[^,]+\]|(["']?)[\w.-]+\1(?=\s*=))""")
+    keys = [key[0].strip() for line in lines if (key := sets.match(line))]
+    return message.replace("overwrite a value", f"overwrite {keys[-1]}, which has a value") if keys else message
 
 
 def override(settings: Settings, changes: Mapping[str, Any]) -> Settings:

@@ -70,7 +70,8 @@ def matching_rows(
             yield conform(file.read(names, use_threads=False), schema)
             return
         for groups in _batches(file, groups_with(file, wanted.by, wanted.values)):
-            is_once = wanted.keys is None and _are_small(file, groups)
+            size = sum(file.metadata.row_group(group).total_byte_size for group in groups)
+            is_once = wanted.keys is None and size <= _SMALL
             found = groups if is_once else _groups_that_match(file, groups, wanted)
             if found:
                 rows = file.read_row_groups(found, names, use_threads=False)
@@ -116,10 +117,6 @@ def _batches(file: pq.ParquetFile, groups: Iterable[int]) -> Iterator[list[int]]
             batch, rows = [], 0
     if batch:
         yield batch
-
-
-def _are_small(file: pq.ParquetFile, groups: Sequence[int]) -> bool:
-    return sum(file.metadata.row_group(group).total_byte_size for group in groups) <= _SMALL
 
 
 def _groups_that_match(file: pq.ParquetFile, groups: Sequence[int], wanted: Wanted) -> list[int]:
