@@ -14,7 +14,7 @@ from beamtrawl.transforms.tables.key_scan import Wanted
 from beamtrawl.transforms.traps import template_rows
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
 from beamtrawl.transforms.traps.discovery import Known, doubt, shape_of
-from beamtrawl.transforms.traps.holds import Holds, TrappedHost, count_held, count_waiting, hold
+from beamtrawl.transforms.traps.holds import Holds, TrappedHost, count_queues, hold
 from beamtrawl.transforms.traps.judge import Counts, Queues, drained, end, judge, queues_of
 from beamtrawl.transforms.traps.template_rows import Kind, State, new_row
 from beamtrawl.transforms.urls import templates
@@ -340,8 +340,7 @@ def test_what_waits_and_what_was_held_is_counted() -> None:
     holds = Holds(TRAPPED, compile_allow_list([]))
     other = DUE | {"url_key": b"o" * 16, "url": "http://a.test/b/x"}
     elsewhere = other | {"host": "b.test"}
-    assert count_waiting([DUE, other, elsewhere], holds) == {("a.test", "", ""): 2, NAME: 1}
-    assert count_held([DUE], holds) == {("a.test", "", ""): 1, NAME: 1}
+    assert count_queues([DUE, other, elsewhere], holds) == {("a.test", "", ""): 2, NAME: 1}
 
 
 def test_examples_in_docstrings() -> None:

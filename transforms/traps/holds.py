@@ -85,26 +85,13 @@ QueueName = tuple[str, str, str]
 """(host, template, kind); without template: all URLs of the host that its own site links (without kind), or others."""
 
 
-def count_waiting(rows: Iterable[Row], holds: Holds) -> Counter[QueueName]:
-    """The number of waiting URLs among rows of the frontier; one with several applicable templates counts for each."""
+def count_queues(rows: Iterable[Row], holds: Holds) -> Counter[QueueName]:
+    """The number of URLs, of rows of the frontier; one with several applicable templates counts for the first."""
     counts = Counter[QueueName]()
     for row in rows:
         if row["host"] in holds:
-            counts[_whole(row)] += 1
-            counts.update((row["host"], one["template"], str(one["kind"])) for one in holds.throttled(row))
+            counts[row["host"], "", str(Kind.FOREIGN) if from_elsewhere(row) else ""] += 1
+            if found := holds.throttled(row):
+                own = min(found, key=lambda one: is_shared(one["template"]))
+                counts[row["host"], own["template"], str(own["kind"])] += 1
     return counts
-
-
-def count_held(rows: Iterable[Row], holds: Holds) -> Counter[QueueName]:
-    """The number of held URLs; one with several applicable templates counts for the first of them."""
-    counts = Counter[QueueName]()
-    for row in rows:
-        if found := holds.throttled(row):
-            own = min(found, key=lambda one: is_shared(one["template"]))
-            counts[row["host"], own["template"], str(own["kind"])] += 1
-            counts[_whole(row)] += 1
-    return counts
-
-
-def _whole(row: Row) -> QueueName:
-    return row["host"], "", str(Kind.FOREIGN) if from_elsewhere(row) else ""
