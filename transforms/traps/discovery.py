@@ -11,8 +11,7 @@ from ..urls.templates import family, form, query_template, template
 from . import promise
 from .template_rows import (
     ANY,
-    FIRST,
-    GROWTH,
+    LIMITS,
     SOURCE,
     Kind,
     Name,
@@ -169,7 +168,7 @@ class Known:
         A page of whose links none was useful waits while their template is closed.
         """
         (template_, kind), row = name, self.rows.get(name)
-        limits = _SHARED if row and is_shared(template_) else (FIRST[Kind(kind)], GROWTH[Kind(kind)])
+        limits = _SHARED if row and is_shared(template_) else LIMITS[Kind(kind)]
         bad, requests = (row["recent_pages"] - row["recent_fresh"], requests_of(row)) if row else (0.0, 0)
         budget = promise.budget(self.promised(name), bad, requests, last, *limits)
         if row is None or SOURCE not in template_ or row["recent_fresh"]:

@@ -23,11 +23,9 @@ def group_templates(templates: Collection[str]) -> dict[str, tuple[str, ...]]:
     own = {name for name in templates if not is_shared(name)} or {name for name in templates if name != ANY}
     for template in sorted(own or templates):
         marks, members = set(_marks(template_part(template))), [template]
-        others = [group for group in groups if group[0] & marks]
-        for group in others:
+        for group in [group for group in groups if group[0] & marks]:
             groups.remove(group)
-            marks |= group[0]
-            members += group[1]
+            marks, members = marks | group[0], members + group[1]
         groups.append((marks, members))
     return {template: _names(members) for _, members in groups for template in members}
 

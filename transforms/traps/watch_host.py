@@ -18,7 +18,7 @@ from .judge import ENOUGH, Counts, Queues, drained, end, judge
 from .news import FAILED, Duplicates, HostNews
 from .novelty import unpack
 from .soft_404 import Answers, ErrorPages
-from .template_rows import FIRST, SOURCE, Kind, Name, State, is_shared, template_part
+from .template_rows import LIMITS, SOURCE, Kind, Name, State, is_shared, template_part
 
 _OF_SOURCE = 3  # useless results of the links of one page that count for their template in a round: less than `ENOUGH`
 _OF_TEMPLATE = 8  # results of a new template that count for all new templates of its host in a round
@@ -71,7 +71,7 @@ def watch_host(
     for name, results in sorted(tally.counts().items(), key=lambda item: (SOURCE in item[0][0], item)):
         row = judge(known, name, results, tally.samples.get(name, ()), round_, queues, len(requests))
         if row["state"] == State.OPEN and family(template_part(name[0])) in suspected:
-            row["budget"] = min(row["budget"], FIRST[Kind(name[1])])  # until its host has answered
+            row["budget"] = min(row["budget"], LIMITS[Kind(name[1])][0])  # until its host has answered
     reopened = sum(row["state"] != known.rows[name]["state"] == State.OPEN for name, row in before.items())
     closed = list(filter(known.is_closed, known.rows))
     for name in closed if requests else ():
