@@ -244,7 +244,7 @@ def queue(*paths: str, **fields: object) -> list:
 
 
 def admitted(rows: list, known: list = (), forms: set = frozenset(), allow: list = ()) -> list[str]:  # type: ignore[assignment]
-    budgets = Budgets(known, forms, compile_allow_list(allow))
+    budgets = Budgets(Known(known, forms), compile_allow_list(allow))
     return [each.url.removeprefix("http://a.test") for each in budgets.admit(rows)]
 
 
@@ -273,7 +273,7 @@ def test_the_form_of_a_link_of_another_site_makes_no_session_of_the_first_own_li
 
 def test_a_closed_template_has_its_budget_and_which_of_its_urls_depends_on_the_secret() -> None:
     rows, known_ = queue(*(f"/a/x{n}" for n in range(50))), [after([(24, 0)])]
-    found = [frozenset(each.url for each in Budgets(known_, (), ALLOWED, bytes([n])).admit(rows)) for n in range(8)]
+    found = [frozenset(each.url for each in Budgets(Known(known_), ALLOWED, bytes([n])).admit(rows)) for n in range(8)]
     assert {len(urls) for urls in found} == {8}
     assert len({*found}) == 8
 

@@ -48,16 +48,13 @@ class Holds:
         """The rows of throttled or trapped templates that apply to a row of the frontier."""
         if row["host"] not in self._hosts or is_exempt(row["depth"], row["kind"], row.get("digest")):
             return []
-        if row["url_key"] not in self._found:
-            self._found[row["url_key"]] = self._find(row)
-        return self._found[row["url_key"]]
-
-    def _find(self, row: Row) -> list[Row]:
-        known = self._hosts[row["host"]]
-        shape = shape_of(row["url"], row["referrer"], row.get("foreign"), row.get("redirects") or 0)
-        kind = known.kind_of(shape, bool(row["links_without_news"]))
-        names = known.names_of(shape, kind)
-        return [] if self._is_allowed(row["url"]) else [known.rows[name] for name in names if known.is_closed(name)]
+        if (found := self._found.get(row["url_key"])) is None:
+            known = self._hosts[row["host"]]
+            shape = shape_of(row["url"], row["referrer"], row.get("foreign"), row.get("redirects") or 0)
+            names = known.names_of(shape, known.kind_of(shape, bool(row["links_without_news"])))
+            names = [] if self._is_allowed(row["url"]) else list(filter(known.is_closed, names))
+            found = self._found[row["url_key"]] = [known.rows[name] for name in names]
+        return found
 
     def __call__(self, row: Row) -> bool:
         """Whether a row is held."""
