@@ -65,13 +65,10 @@ class WatchFn(StageFn):
             if watched.trapped:
                 yield TaggedOutput("trapped", tuple(watched.trapped))
         for table, part in rows.items():
-            yield from tagged("files", self._write(table, part, +counts if table == "traps" else None))
+            writer = TableWriter(self._root, table, self._round)
+            writer.write_rows(part, +counts if table == "traps" else None)
+            yield from tagged("files", closed(writer))
         yield TaggedOutput("stale", (number, to_ipc(pa.Table.from_pylist(stale, schema=STALE))))
-
-    def _write(self, table: str, rows: list[Row], counts: Counter[str] | None) -> Iterator[TableFile]:
-        writer = TableWriter(self._root, table, self._round)
-        writer.write_rows(rows, counts)
-        return closed(writer)
 
 
 def _originals(rows: pa.Table, column: str) -> dict[bytes, bytes]:
