@@ -10,7 +10,7 @@ from ..tables.schemas import Row
 from .allow_list import AllowList
 from .discovery import Known, from_elsewhere, shape_of
 from .judge import is_exempt
-from .template_rows import Kind, State, is_shared
+from .template_rows import ANY, Kind, State
 
 TRAP = "trap"
 """The reason of a URL in state `trapped`."""
@@ -89,6 +89,6 @@ def count_queues(rows: Iterable[Row], holds: Holds) -> Counter[QueueName]:
         if row["host"] in holds:
             counts[row["host"], "", str(Kind.FOREIGN) if from_elsewhere(row) else ""] += 1
             if found := holds.throttled(row):
-                own = min(found, key=lambda one: is_shared(one["template"]))
+                own = min(found, key=lambda one: one["template"] == ANY)
                 counts[row["host"], own["template"], str(own["kind"])] += 1
     return counts

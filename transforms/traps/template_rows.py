@@ -11,7 +11,10 @@ Name = tuple[str, str]
 """A template, or a template and a page that links it, and the kind of place."""
 
 ANY = "*"
-"""The template of the row that all new templates of a host share."""
+"""The template of the row that all new templates of a host share, each of which also has its own."""
+
+OF_QUERIES = "?*"
+"""The end of templates of rows that new queries of a path shared, in earlier versions."""
 
 SOURCE = " linked by "
 """Between a template and the path of a page, in the name of a row of this page's links to the template."""
@@ -70,8 +73,8 @@ def results_of(row: Mapping[str, object]) -> str:
 
 
 def newest_by_template(rows: Iterable[Row]) -> dict[Name, Row]:
-    """The newest row of each template and kind; those of kinds of earlier versions are left out."""
-    known = (row for row in rows if row["kind"] in LIMITS)
+    """The newest row of each template and kind; those of earlier versions' kinds and shared rows are left out."""
+    known = (row for row in rows if row["kind"] in LIMITS and not row["template"].endswith(OF_QUERIES))
     return {
         name: new_row(name) | {column: value for column, value in row.items() if value is not None}
         for name, row in newest(known, itemgetter("template", "kind")).items()
@@ -81,8 +84,3 @@ def newest_by_template(rows: Iterable[Row]) -> dict[Name, Row]:
 def template_part(name: str) -> str:
     """The template of a row, without the page whose links it is about."""
     return name.partition(SOURCE)[0]
-
-
-def is_shared(template_: str) -> bool:
-    """Whether a row is shared by several templates, each of which also has its own row."""
-    return template_ == ANY or template_.endswith("?*")

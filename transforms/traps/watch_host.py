@@ -18,7 +18,7 @@ from .judge import ENOUGH, Counts, Queues, drained, end, judge
 from .news import FAILED, Duplicates, HostNews
 from .novelty import unpack
 from .soft_404 import Answers, ErrorPages
-from .template_rows import LIMITS, SOURCE, Kind, Name, State, is_shared, template_part
+from .template_rows import ANY, LIMITS, SOURCE, Kind, Name, State, template_part
 
 _OF_SOURCE = 3  # useless results of the links of one page that count for their template in a round: less than `ENOUGH`
 _OF_TEMPLATE = 8  # results of a new template that count for all new templates of its host in a round
@@ -49,7 +49,7 @@ def watch_host(
     """
     known = Known(traps, (form for row in trap_samples for form in unpack(row["forms"])))
     before, forms = dict(known.rows), frozenset(known.forms)
-    pages = sum(int(row["pages"]) for row in before.values() if not is_shared(row["template"]))
+    pages = sum(int(row["pages"]) for row in before.values() if row["template"] != ANY)
     asked = soft_404.answers_of(trap_samples)
     answers, again = _answers(requests, asked)
     news, tally = HostNews(trap_samples, pages, asked, answers), _Tally(known)
@@ -110,7 +110,7 @@ class _Tally:
             if not came.fresh and self._useless[source] > _OF_SOURCE:
                 names = []
         if len(self._results.get(own, ())) >= _OF_TEMPLATE:
-            names = [name for name in names if not is_shared(name[0])]
+            names = [name for name in names if name[0] != ANY]
         for name in names:
             self._results.setdefault(name, []).append(came)
         if not came.fresh:
