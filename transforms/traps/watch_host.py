@@ -23,8 +23,6 @@ from .template_rows import ANY, LIMITS, SOURCE, Kind, Name, State, template_part
 _OF_SOURCE = 3  # useless results of the links of one page that count for their template in a round: less than `ENOUGH`
 _OF_TEMPLATE = 8  # results of a new template that count for all new templates of its host in a round
 
-_REDIRECTED = Counts(redirected=1)
-
 
 class Watched(NamedTuple):
     """The result for a host in a round."""
@@ -54,14 +52,15 @@ def watch_host(
     answers, again = _answers(requests, asked)
     news, tally = HostNews(trap_samples, pages, asked, answers), _Tally(known)
     stale, gone = list[bytes](), list[bytes]()
-    for request in sorted(requests, key=_order):
+    for request in sorted(requests, key=lambda row: (from_elsewhere(row), row["depth"], -row["priority"], row["url"])):
         if request["kind"] is not None:
             continue
         shape = shape_of(request["url"], request["referrer"], request["foreign"], request["redirects"])
         kind = known.kind_of(shape, bool(request["links_without_news"]))
         if shape.form is not None and not shape.is_foreign:
             known.forms.add(shape.form)
-        came, is_free = _REDIRECTED if request["outcome"] == Outcome.REDIRECTED else FAILED, is_allowed(request["url"])
+        came = Counts(redirected=1) if request["outcome"] == Outcome.REDIRECTED else FAILED
+        is_free = is_allowed(request["url"])
         if request["words"] is not None:
             came = news.take(request, shape, kind, duplicates)
             if not came.fresh and not is_free:
@@ -158,8 +157,3 @@ def _probe(sample: YieldRow, key: bytes) -> CandidateRow:
         url_key=url_key(url), url=url, host=sample["host"], depth=sample["depth"], redirects=0,
         score=sample["priority"], referrer=referrer, kind=PROBE, foreign=sample["foreign"],
     )  # fmt: skip
-
-
-def _order(request: YieldRow) -> tuple[bool, int, float, str]:
-    """Sort key in the order of visits, as `frontier.order`."""
-    return (from_elsewhere(request), request["depth"], -request["priority"], request["url"])

@@ -45,9 +45,8 @@ class WatchFn(StageFn):
             _originals(from_ipc(sides["duplicates"], DUPLICATES), "duplicate_of"),
             _originals(from_ipc(sides["near"], VERDICTS), "near_duplicate_of"),
         )
-        requests = _by_host(from_ipc(sides["yields"], YIELDS).to_pylist())
-        tables = {"traps": TRAPS, "samples": TRAP_SAMPLES, "queues": TRAP_QUEUES}
-        traps, trap_samples, queues = (
+        tables = {"yields": YIELDS, "traps": TRAPS, "samples": TRAP_SAMPLES, "queues": TRAP_QUEUES}
+        requests, traps, trap_samples, queues = (
             _by_host(from_ipc(sides[name], schema).to_pylist()) for name, schema in tables.items()
         )
         stale, rows, counts = list[Row](), dict[str, list[Row]](traps=[], trap_samples=[]), Counter[str]()
