@@ -54,7 +54,7 @@ from ..transforms.observers.registry import open_observers
 from ..transforms.politeness.add_host_turns import AddHostTurns
 from ..transforms.sitemaps.follow import FollowSitemaps
 from ..transforms.tables.schemas import DIGESTS, URLS
-from ..transforms.traps.watch_yields import JudgeTemplates, TrapFiles, Watched, WatchFn
+from ..transforms.traps.watch_yields import JudgeTemplates, Watched, WatchFn
 from .update_step import STAGES, UpdateStep
 
 __all__ = ["STAGES", "UpdateStep", "build"]
@@ -166,7 +166,7 @@ def _find_near_duplicates(pipeline: beam.Pipeline, step: UpdateStep, parsed: Par
 def _judge_templates(step: UpdateStep, parsed: Parsed, judged: Judged, near: Decided) -> Watched:
     """What the pages of each template have yielded, in this round and before."""
     watch = WatchFn(step.root, step.round, step.settings.traps, step.secret)
-    files = TrapFiles(step.trap_files, step.trap_samples, step.trap_queues)
+    files = {"traps": step.trap_files, "samples": step.trap_samples, "queues": step.trap_queues}
     found = {"yields": parsed.yields, "duplicates": judged.duplicates, "near": near.by_shard}
     return found | "JudgeTemplates" >> JudgeTemplates(step.root, files, step.shards, watch)
 

@@ -18,7 +18,7 @@ from ...transforms.robots.signal_lines import Signal
 from ...transforms.tables.schemas import Row
 from ...transforms.urls.explain import explain
 from ...transforms.urls.rejections import in_words
-from ...transforms.urls.templates import query_template, template
+from ...transforms.urls.templates import template
 from ..state.alias_rules import pattern_of
 from .sources import Sources
 from .url_tables import LONGEST_PATH, MOST, UrlTables, robots_of
@@ -210,8 +210,7 @@ _parse = functools.lru_cache(64)(robots_rules.parse)
 
 def _traps(rows: Iterable[Row], url: str) -> Iterator[Row]:
     form = template(url[len(urls.origin(url)) :])
-    names = {form, query_template(form) or form}
-    yield from sorted((row for row in rows if row["template"] in names), key=lambda row: (row["template"], row["kind"]))
+    yield from sorted((row for row in rows if row["template"] == form), key=lambda row: row["kind"])
 
 
 def _copies(tables: UrlTables, document: Row, state: Row) -> Iterator[tuple[str, str]]:

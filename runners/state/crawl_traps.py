@@ -16,7 +16,7 @@ from ...transforms.tables.schemas import TRAP_QUEUES, TRAPS
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.allow_list import compile_allow_list
 from ...transforms.traps.names import group_templates, pattern_of
-from ...transforms.traps.template_rows import State, results_of
+from ...transforms.traps.template_rows import OF_QUERIES, State, results_of
 
 
 class Trap(TypedDict):
@@ -49,6 +49,7 @@ def closed_traps(crawl: CrawlDir, manifests: Sequence[Manifest], allow: Sequence
     rows = read_table(crawl.root, paths_of(manifests, "traps"), TRAPS, columns)
     limited = rows["host"].filter(pc.not_equal(rows["state"], State.OPEN.value))
     rows = rows.filter(pc.is_in(rows["host"], value_set=limited)).to_pylist()
+    rows = [row for row in rows if not row["template"].endswith(OF_QUERIES)]
     current = newest(rows, itemgetter("host", "template", "kind"))
     closed = {key: row for key, row in current.items() if row["state"] != State.OPEN}
     names = _names_by_host(closed.values())

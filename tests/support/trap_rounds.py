@@ -30,7 +30,8 @@ from beamtrawl.transforms.settings import Settings
 from beamtrawl.transforms.tables.schemas import FRONTIER, URLS
 from beamtrawl.transforms.tables.sitemap_terms import PROBE
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
-from beamtrawl.transforms.traps.holds import Holds, count_held, count_waiting, hold
+from beamtrawl.transforms.traps.discovery import Known
+from beamtrawl.transforms.traps.holds import Holds, count_queues, hold
 from beamtrawl.transforms.traps.judge import queues_of
 from beamtrawl.transforms.traps.news import Duplicates
 from beamtrawl.transforms.traps.novelty import unpack
@@ -108,7 +109,7 @@ def crawl_rounds(
     for round_ in range(1, rounds + 1):
         forms = {form for row in samples for form in unpack(row["forms"])}
         due = [Due(*(row.get(name) for name in Due._fields[:-1])) for row in frontier]
-        budgets = Budgets(traps, forms, _ALLOWED, secret, queues)
+        budgets = Budgets(Known(traps, forms), _ALLOWED, secret, queues)
         chosen = choose(due, _SETTINGS.limits.max_pages_per_host_per_round, budgets.admit)
         if not chosen:
             break
@@ -125,8 +126,8 @@ def crawl_rounds(
         holds = Holds([tuple(watched.trapped)] if watched.trapped else [], _ALLOWED)
         changed, frontier = hold(changed, waiting, earlier, holds, round_)
         kept = {row["url_key"] for row in frontier}
-        counts = count_waiting(frontier, holds)
-        held_now = count_held([row for row in waiting if row["url_key"] not in kept], holds)
+        counts = count_queues(frontier, holds)
+        held_now = count_queues([row for row in waiting if row["url_key"] not in kept], holds)
         queues = [
             {"template": name[1], "kind": name[2], "round": round_, "waiting": counts[name], "held": held_now[name]}
             for name in {*counts, *held_now}

@@ -68,7 +68,7 @@ def test_their_templates_do_not_count_for_links_that_lead_back() -> None:
 def test_they_have_budgets_of_their_own_and_a_sample_of_them_is_taken() -> None:
     rows = [due(f"http://a.test/{letter * 3}/x{n}", 1) for letter in "abc" for n in range(60)]
     others = [row._replace(url_key=row.url_key[::-1], foreign=True, url=f"{row.url}y") for row in rows]
-    chosen = list(Budgets([], [], compile_allow_list(())).admit([*rows, *others]))
+    chosen = list(Budgets(Known(), compile_allow_list(())).admit([*rows, *others]))
     assert [sum(bool(row.foreign) is foreign for row in chosen) for foreign in (False, True)] == [48, 64]
     taken = [row.url for row in chosen if row.foreign]
     assert taken != sorted(taken)

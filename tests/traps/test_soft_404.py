@@ -10,7 +10,7 @@ from beamtrawl.transforms.batches.batch_schemas import YieldRow
 from beamtrawl.transforms.documents.page_yield import yield_rows
 from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.tables.schemas import VISITS
-from beamtrawl.transforms.traps.page_words import Shown, link_hash, page_words
+from beamtrawl.transforms.traps.page_words import hash_of, page_words
 from beamtrawl.transforms.traps.soft_404 import Answers, ErrorPages, Evidence, impossible_url, suspected
 
 # URL: the pattern of those that cannot exist
@@ -31,7 +31,7 @@ def test_what_cannot_exist_is_beside_a_page(url: str, pattern: str) -> None:
 
 
 def row(url: str, title: str, text: str | None, links: tuple[str, ...] = ()) -> YieldRow:
-    words = page_words(Shown(title, text or "", url, links))
+    words = page_words(title, text or "", url, links)
     found = dict.fromkeys(YieldRow.__annotations__) | {"url": url, "title_words": words.title, "frame": 7}
     return found | {"words": None if text is None else words.text, "own_words": words.own}  # type: ignore[return-value]
 
@@ -126,7 +126,7 @@ def test_a_host_is_asked_for_pages_that_lead_on_and_on(folders, sources, count, 
         for folder in folders[number % len(folders)]
     ]
     sizes, linked = {f"/{folder}/**.html": count for folder in folders}, Counter(range(99))
-    linked.update(link_hash(one.page["url"]) for one in pages[:known])
+    linked.update(hash_of(one.page["url"]) for one in pages[:known])
     assert suspected(pages, linked, sizes).keys() == asked
     assert not suspected([one._replace(page=row(f"{GONE}?x=1", "", "")) for one in pages], linked, sizes)
 

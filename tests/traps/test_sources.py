@@ -43,7 +43,7 @@ def waiting(source: str, count: int) -> list[Due]:
 
 
 def chosen(rows: list[Due], *known: dict, secret: bytes = b"") -> Counter[str]:
-    found = Budgets([*known], [], compile_allow_list(()), secret).admit(rows)
+    found = Budgets(Known(known), compile_allow_list(()), secret).admit(rows)
     return Counter(row.url.rpartition("/")[2][0] for row in found)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.transforms.traps.novelty import Family
-from beamtrawl.transforms.traps.page_words import Shown, page_words
+from beamtrawl.transforms.traps.page_words import page_words
 from beamtrawl.transforms.urls.templates import family, form, is_opaque, template
 from tests.support.tables import each_row
 
@@ -89,7 +89,7 @@ def test_what_a_person_has_named(token: str) -> None:
 
 def row_of(title: str, text: str, url: str = "http://a.test/", links: tuple = ()) -> Any:
     """What a family reads of the row of a page."""
-    words = page_words(Shown(title, text, url, links))
+    words = page_words(title, text, url, links)
     return {"words": words.text, "title_words": words.title, "own_words": words.own}
 
 

@@ -9,7 +9,7 @@ from ..parsing.html_page import Page, followed
 from ..tables.schemas.fetching import VisitRow
 from ..tables.sitemap_terms import LESSER
 from ..traps.novelty import pack, unpack
-from ..traps.page_words import PageWords, Shown, link_hash, page_words
+from ..traps.page_words import PageWords, hash_of, page_words
 
 _TEXT, _LINKS, _ANCHOR = 1500, 100, 60  # maximum characters of a text, links, and characters of an anchor
 
@@ -34,8 +34,10 @@ def yield_rows(visits: Iterable[tuple[VisitRow, Page | None]]) -> list[YieldRow]
     rows = [_row(visit) for visit, _ in found]
     for row, (_, page) in zip(rows, found, strict=True):
         if page is not None:
-            words = page_words(shown := _shown(row["url"], page))
-            row["links"] = pack(map(link_hash, shown.links))
+            links = [link for link in page.links[:_LINKS] if followed(link, page.nofollow)]
+            text = " ".join([page.text[:_TEXT], *(link.anchor[:_ANCHOR] for link in links)])
+            words = page_words(page.title, text, row["url"], urls := [link.url for link in links])
+            row["links"] = pack(map(hash_of, urls))
             row["title_words"], row["words"], row["own_words"] = words
             row["frame"] = _frame(words, page)
     return rows
@@ -49,12 +51,6 @@ def _is_evidence(visit: VisitRow, page: Page | None) -> bool:
     if visit["kind"] in LESSER or visit["digest_before"] is not None:
         return False
     return page is not None or visit["outcome"] in WITHOUT_PAGE
-
-
-def _shown(url: str, page: Page) -> Shown:
-    links = [link for link in page.links[:_LINKS] if followed(link, page.nofollow)]
-    text = " ".join([page.text[:_TEXT], *(link.anchor[:_ANCHOR] for link in links)])
-    return Shown(page.title, text, url, [link.url for link in links])
 
 
 def _frame(words: PageWords, page: Page) -> int:

@@ -27,7 +27,7 @@ from ..tables.key_scan import Wanted
 from ..tables.schemas import FRONTIER, FRONTIER_LEFT, REVISITS, URLS, Row
 from ..tables.table_files import TableFile, TableWriter, open_parquet, statistics
 from ..traps.allow_list import compile_allow_list
-from ..traps.holds import Holds, QueueName, count_held, count_waiting, hold
+from ..traps.holds import Holds, QueueName, count_queues, hold
 from .due_pages import write_due_pages
 from .files import write_frontier
 from .link_targets import CLAIMED, discovered_tables, is_own_redirect, separate
@@ -141,9 +141,9 @@ class AdvanceFn(StageFn):
             rows_left = [row | {"round": self._round} for row in left]
             yield TaggedOutput("left", (0, to_ipc(pa.Table.from_pylist(rows_left, schema=FRONTIER_LEFT))))
         if holds:
-            waiting = count_waiting(written, holds)
-            waiting.subtract(count_waiting(left, holds))
-            held = count_held(changes(following, kept).left, holds)
+            waiting = count_queues(written, holds)
+            waiting.subtract(count_queues(left, holds))
+            held = count_queues(changes(following, kept).left, holds)
             names = sorted(waiting.keys() | held.keys())
             yield from tagged("queues", ((name, (waiting[name], held[name])) for name in names))
 
@@ -311,7 +311,7 @@ class ScanTrappedFn(StageFn):
                     continue
                 table = read_groups(file, [group.number], FRONTIER.names).filter(pa.array(mask))
                 rows = table.to_pylist()
-                waiting.update(count_waiting(rows, holds))
+                waiting.update(count_queues(rows, holds))
                 held = table.filter(pa.array([holds(row) for row in rows], pa.bool_()))
                 if held.num_rows:
                     yield from tagged("held", split(held, "url_key", self._partitions))

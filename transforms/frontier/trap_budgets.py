@@ -20,19 +20,11 @@ _GROWTH = 6  # such pages for each page of their template whose links were good
 class Budgets:
     """The budgets of a host's templates in a round.
 
-    `rows` are of table traps, `forms` are the visited forms, and `secret` draws what is sampled; `queues` are rows of
-    table trap_queues.
+    `secret` draws what is sampled; `queues` are rows of table trap_queues.
     """
 
-    def __init__(
-        self,
-        rows: Iterable[Row],
-        forms: Iterable[int],
-        is_allowed: AllowList,
-        secret: bytes = b"",
-        queues: Iterable[Row] = (),
-    ) -> None:
-        self._known, self._is_allowed, self._secret = Known(rows, forms), is_allowed, secret
+    def __init__(self, known: Known, is_allowed: AllowList, secret: bytes = b"", queues: Iterable[Row] = ()) -> None:
+        self._known, self._is_allowed, self._secret = known, is_allowed, secret
         self._queues = queues_of(queues, self._known.round)
         self._sampled: dict[tuple[str | None, ...], Counter[Name]] = {}  # by template of pages: URLs by page
         self._left: dict[Name, int] = {}

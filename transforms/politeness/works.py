@@ -13,6 +13,7 @@ from ..robots.lookup import Robots, RobotsSearch, known_robots
 from ..robots.rules import Verdict
 from ..tables.schemas import HostRow, RobotsRow
 from ..traps.allow_list import compile_allow_list
+from ..traps.discovery import Known
 from ..traps.novelty import unpack
 from ..urls.canonical import host_name, origin
 from . import backoff, host_queue
@@ -89,7 +90,7 @@ def _budgets(sides: Mapping[str, Iterable[Any]], context: VisitContext, now: dat
         return known is not None and known.verdict is not Verdict.UNREACHABLE and not known.allows(url)[0]
 
     queues = [row for row in rows if "held" in row]
-    return Budgets((row for row in rows if "state" in row), forms, is_free, context.secret, queues)
+    return Budgets(Known((row for row in rows if "state" in row), forms), is_free, context.secret, queues)
 
 
 def turn_of(work: Work, context: VisitContext, now: datetime, clock: Clock = SYSTEM_CLOCK) -> host_queue.HostTurn:

@@ -7,17 +7,15 @@ from typing import Any, NamedTuple
 
 from ..tables.schemas import Row
 from ..urls.canonical import is_foreign
-from ..urls.templates import family, form, query_template, template
+from ..urls.templates import family, form, template
 from . import promise
 from .template_rows import (
     ANY,
-    FIRST,
-    GROWTH,
+    LIMITS,
     SOURCE,
     Kind,
     Name,
     State,
-    is_shared,
     newest_by_template,
     requests_of,
     template_part,
@@ -101,7 +99,7 @@ class Known:
         self._first: dict[str, int] = {}
         self._pages: dict[str, list[int]] = {}
         for row in self.rows.values():
-            if row["kind"] == Kind.FOREIGN or is_shared(row["template"]):
+            if row["kind"] == Kind.FOREIGN or row["template"] == ANY:
                 continue
             name = template_part(row["template"])
             self._first[name] = min(self._first.get(name, row["round"]), row["first"] or row["round"])
@@ -135,16 +133,12 @@ class Known:
     def names_of(self, shape: UrlShape, kind: Kind) -> list[Name]:
         """The rows that say what a URL promises: of its page's links, or of its template and what is like it.
 
-        Until a template has proved something, those shared by new templates apply, too. New combinations of several
-        parameters of a path share a row, because filters occur in all combinations.
+        Until a template has proved something, the row shared by new templates applies, too.
         """
         own, source = (shape.template, kind), source_name(shape, kind)
         if source and source in self.rows:
             return [source]
-        if self.has_proved(own):
-            return [own]
-        queries = query_template(shape.template)
-        return [own, *([(queries, kind)] if queries else []), (ANY, kind)]
+        return [own] if self.has_proved(own) else [own, (ANY, kind)]
 
     def has_proved(self, name: Name) -> bool:
         """Whether a template is judged by its own row: a result was useful."""
@@ -172,7 +166,7 @@ class Known:
         A page of whose links none was useful waits while their template is closed.
         """
         (template_, kind), row = name, self.rows.get(name)
-        limits = _SHARED if row and is_shared(template_) else (FIRST[Kind(kind)], GROWTH[Kind(kind)])
+        limits = _SHARED if row and template_ == ANY else LIMITS[Kind(kind)]
         bad, requests = (row["recent_pages"] - row["recent_fresh"], requests_of(row)) if row else (0.0, 0)
         budget = promise.budget(self.promised(name), bad, requests, last, *limits)
         if row is None or SOURCE not in template_ or row["recent_fresh"]:

@@ -10,7 +10,7 @@ from ..tables.schemas import Row
 from .allow_list import AllowList
 from .discovery import Known, from_elsewhere, shape_of
 from .judge import is_exempt
-from .template_rows import Kind, State, is_shared
+from .template_rows import ANY, Kind, State
 
 TRAP = "trap"
 """The reason of a URL in state `trapped`."""
@@ -48,16 +48,13 @@ class Holds:
         """The rows of throttled or trapped templates that apply to a row of the frontier."""
         if row["host"] not in self._hosts or is_exempt(row["depth"], row["kind"], row.get("digest")):
             return []
-        if row["url_key"] not in self._found:
-            self._found[row["url_key"]] = self._find(row)
-        return self._found[row["url_key"]]
-
-    def _find(self, row: Row) -> list[Row]:
-        known = self._hosts[row["host"]]
-        shape = shape_of(row["url"], row["referrer"], row.get("foreign"), row.get("redirects") or 0)
-        kind = known.kind_of(shape, bool(row["links_without_news"]))
-        names = known.names_of(shape, kind)
-        return [] if self._is_allowed(row["url"]) else [known.rows[name] for name in names if known.is_closed(name)]
+        if (found := self._found.get(row["url_key"])) is None:
+            known = self._hosts[row["host"]]
+            shape = shape_of(row["url"], row["referrer"], row.get("foreign"), row.get("redirects") or 0)
+            names = known.names_of(shape, known.kind_of(shape, bool(row["links_without_news"])))
+            names = [] if self._is_allowed(row["url"]) else list(filter(known.is_closed, names))
+            found = self._found[row["url_key"]] = [known.rows[name] for name in names]
+        return found
 
     def __call__(self, row: Row) -> bool:
         """Whether a row is held."""
@@ -85,26 +82,13 @@ QueueName = tuple[str, str, str]
 """(host, template, kind); without template: all URLs of the host that its own site links (without kind), or others."""
 
 
-def count_waiting(rows: Iterable[Row], holds: Holds) -> Counter[QueueName]:
-    """The number of waiting URLs among rows of the frontier; one with several applicable templates counts for each."""
+def count_queues(rows: Iterable[Row], holds: Holds) -> Counter[QueueName]:
+    """The number of URLs, of rows of the frontier; one with several applicable templates counts for the first."""
     counts = Counter[QueueName]()
     for row in rows:
         if row["host"] in holds:
-            counts[_whole(row)] += 1
-            counts.update((row["host"], one["template"], str(one["kind"])) for one in holds.throttled(row))
+            counts[row["host"], "", str(Kind.FOREIGN) if from_elsewhere(row) else ""] += 1
+            if found := holds.throttled(row):
+                own = min(found, key=lambda one: one["template"] == ANY)
+                counts[row["host"], own["template"], str(own["kind"])] += 1
     return counts
-
-
-def count_held(rows: Iterable[Row], holds: Holds) -> Counter[QueueName]:
-    """The number of held URLs; one with several applicable templates counts for the first of them."""
-    counts = Counter[QueueName]()
-    for row in rows:
-        if found := holds.throttled(row):
-            own = min(found, key=lambda one: is_shared(one["template"]))
-            counts[row["host"], own["template"], str(own["kind"])] += 1
-            counts[_whole(row)] += 1
-    return counts
-
-
-def _whole(row: Row) -> QueueName:
-    return row["host"], "", str(Kind.FOREIGN) if from_elsewhere(row) else ""

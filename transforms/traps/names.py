@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from ..urls.templates import family
-from .template_rows import ANY, is_shared, template_part
+from .template_rows import ANY, template_part
 
 _MOST = 3  # names of a trap; a general one replaces more
 
@@ -12,7 +12,7 @@ def group_templates(templates: Collection[str]) -> dict[str, tuple[str, ...]]:
     """The names of the trap to which each template of a host belongs; templates of one trap have equal names.
 
     Paths belong together if they have the first folder, the extension or all but the first folder in common, queries if
-    they have the path or a parameter in common. Rows shared by several templates are left out if there are others.
+    they have the path or a parameter in common. The row that new templates share is left out if there are others.
 
     >>> group_templates(["/news/*.html?replytocom", "/guides/*.html?replytocom", "*"])["/guides/*.html?replytocom"]
     ('/*?replytocom*',)
@@ -20,14 +20,11 @@ def group_templates(templates: Collection[str]) -> dict[str, tuple[str, ...]]:
     ('/in/**.html', '/in/**/')
     """
     groups: list[tuple[set[str], list[str]]] = []  # marks and templates
-    own = {name for name in templates if not is_shared(name)} or {name for name in templates if name != ANY}
-    for template in sorted(own or templates):
+    for template in sorted({*templates} - {ANY} or templates):
         marks, members = set(_marks(template_part(template))), [template]
-        others = [group for group in groups if group[0] & marks]
-        for group in others:
+        for group in [group for group in groups if group[0] & marks]:
             groups.remove(group)
-            marks |= group[0]
-            members += group[1]
+            marks, members = marks | group[0], members + group[1]
         groups.append((marks, members))
     return {template: _names(members) for _, members in groups for template in members}
 

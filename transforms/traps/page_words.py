@@ -16,15 +16,6 @@ _DIGITS = re.compile(r"[0-9]+")
 _SHARED = 12  # characters; a fast test that precedes a slow one
 
 
-class Shown(NamedTuple):
-    """What is compared of a page."""
-
-    title: str
-    text: str
-    url: str
-    links: Sequence[str]
-
-
 class PageWords(NamedTuple):
     """The words of a page, as sorted hashes of four bytes each."""
 
@@ -33,31 +24,31 @@ class PageWords(NamedTuple):
     own: bytes = b""  # those of the text that are in the page's URL, or in its links to URLs below its folder
 
 
-def page_words(page: Shown) -> PageWords:
+def page_words(title: str, text: str, url: str, links: Sequence[str]) -> PageWords:
     """The words of a page that may be news.
 
     Excludes the numbers of the page's own URL and of neighbouring URLs, because an endless series of dates or pages
     increments them, and from the text all words of these URLs, because a generated page repeats its URL.
     Neighbours are links into the same folder, and to URLs that differ only in numbers.
     """
-    near, below = _around(page.url, page.links)
+    near, below = _around(url, links)
     own = _parts(near)
-    titled, told = set(_WORD.findall(page.title.lower())), set(_WORD.findall(page.text.lower()))
+    titled, told = set(_WORD.findall(title.lower())), set(_WORD.findall(text.lower()))
     joined = {word: _PART.findall(word) for word in titled | told if not word.isalnum()}
 
     def within(words: set[str], names: set[str]) -> set[str]:
         """The words all of whose runs of letters and digits are in `names`."""
         return (words & names).union(word for word, parts in joined.items() if names.issuperset(parts))
 
-    title = titled - within(titled, set(filter(str.isdecimal, own)))
-    words = (told - titled - within(told, own)) | title
+    new_title = titled - within(titled, set(filter(str.isdecimal, own)))
+    words = (told - titled - within(told, own)) | new_title
     named = words & within(words, own if near == below else _parts(below))
-    return PageWords(*(pack(map(zlib.crc32, map(str.encode, some))) for some in (title, words, named)))
+    return PageWords(*(pack(map(hash_of, some)) for some in (new_title, words, named)))
 
 
-def link_hash(url: str) -> int:
-    """The hash of a link's URL, as `YieldRow.links` has it; 32 bits."""
-    return zlib.crc32(url.encode())
+def hash_of(word: str) -> int:
+    """The hash of a word, or of a link's URL; 32 bits."""
+    return zlib.crc32(word.encode())
 
 
 def _around(url: str, links: Iterable[str]) -> tuple[list[str], list[str]]:

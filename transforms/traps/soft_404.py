@@ -14,7 +14,7 @@ from ..batches.batch_schemas import YieldRow
 from ..tables.schemas import Row
 from ..urls.templates import extension
 from .novelty import pack, unpack
-from .page_words import link_hash
+from .page_words import hash_of
 
 ASKED_AT_ONCE = 8
 """Families of a host that are asked in a round, with one request each."""
@@ -100,7 +100,7 @@ def suspected(pages: Iterable[Evidence], linked: Counter[int], sizes: Mapping[st
     by no other, is suspicious, too.
     """
     some = [one for one in pages if "?" not in one.page["url"]]
-    alone = [one for one in some if not linked[link_hash(one.page["url"])]]
+    alone = [one for one in some if not linked[hash_of(one.page["url"])]]
     folders, named = {folder_of(one.group) for one in some}, Counter(one.group for one in alone if one.is_named)
     found = [one for one in alone if one.origin in folders]
     if len(found) < max(_MANY, _MOST * sum(one.origin in folders for one in some)):

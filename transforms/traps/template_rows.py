@@ -11,7 +11,10 @@ Name = tuple[str, str]
 """A template, or a template and a page that links it, and the kind of place."""
 
 ANY = "*"
-"""The template of the row that all new templates of a host share."""
+"""The template of the row that all new templates of a host share, each of which also has its own."""
+
+OF_QUERIES = "?*"
+"""The end of templates of rows that new queries of a path shared, in earlier versions."""
 
 SOURCE = " linked by "
 """Between a template and the path of a page, in the name of a row of this page's links to the template."""
@@ -30,11 +33,8 @@ class Kind(StrEnum):
     FOREIGN = "foreign"  # only other sites; judged apart, so that these do not limit a site's own pages
 
 
-FIRST = {Kind.PLAIN: 48, Kind.SERIES: 16, Kind.WITHOUT_NEWS: 16, Kind.VARIANT: 8, Kind.FOREIGN: 64}
-"""Pages of a template in its first round."""
-
-GROWTH = {Kind.PLAIN: 16, Kind.SERIES: 6, Kind.WITHOUT_NEWS: 6, Kind.VARIANT: 6, Kind.FOREIGN: 16}
-"""How many times as many pages as so far a round visits at most."""
+LIMITS = dict(zip(Kind, ((48, 16), (16, 6), (16, 6), (8, 6), (64, 16)), strict=True))
+"""Pages of a template in its first round, and how many times as many pages as so far a round visits at most."""
 
 
 class State(StrEnum):
@@ -51,7 +51,7 @@ _COUNTS = ("pages", "fresh", "news", "different", "failed", "redirected", "unres
 def new_row(name: Name) -> Row:
     """The row of a template before its first request, without its host."""
     row: Row = {"template": name[0], "kind": name[1], "state": State.OPEN, "first": None, "round": 0, "samples": []}
-    row |= dict.fromkeys(_COUNTS, 0) | {"recent_pages": 0.0, "recent_fresh": 0.0, "budget": FIRST[Kind(name[1])]}
+    row |= dict.fromkeys(_COUNTS, 0) | {"recent_pages": 0.0, "recent_fresh": 0.0, "budget": LIMITS[Kind(name[1])][0]}
     return row | {"waiting": None}
 
 
@@ -73,8 +73,8 @@ def results_of(row: Mapping[str, object]) -> str:
 
 
 def newest_by_template(rows: Iterable[Row]) -> dict[Name, Row]:
-    """The newest row of each template and kind; those of kinds of earlier versions are left out."""
-    known = (row for row in rows if row["kind"] in FIRST)
+    """The newest row of each template and kind; those of earlier versions' kinds and shared rows are left out."""
+    known = (row for row in rows if row["kind"] in LIMITS and not row["template"].endswith(OF_QUERIES))
     return {
         name: new_row(name) | {column: value for column, value in row.items() if value is not None}
         for name, row in newest(known, itemgetter("template", "kind")).items()
@@ -84,8 +84,3 @@ def newest_by_template(rows: Iterable[Row]) -> dict[Name, Row]:
 def template_part(name: str) -> str:
     """The template of a row, without the page whose links it is about."""
     return name.partition(SOURCE)[0]
-
-
-def is_shared(template_: str) -> bool:
-    """Whether a row is shared by several templates, each of which also has its own row."""
-    return template_ == ANY or template_.endswith("?*")

@@ -18,12 +18,10 @@ from .judge import ENOUGH, Counts, Queues, drained, end, judge
 from .news import FAILED, Duplicates, HostNews
 from .novelty import unpack
 from .soft_404 import Answers, ErrorPages
-from .template_rows import FIRST, SOURCE, Kind, Name, State, is_shared, template_part
+from .template_rows import ANY, LIMITS, SOURCE, Kind, Name, State, template_part
 
 _OF_SOURCE = 3  # useless results of the links of one page that count for their template in a round: less than `ENOUGH`
 _OF_TEMPLATE = 8  # results of a new template that count for all new templates of its host in a round
-
-_REDIRECTED = Counts(redirected=1)
 
 
 class Watched(NamedTuple):
@@ -49,19 +47,20 @@ def watch_host(
     """
     known = Known(traps, (form for row in trap_samples for form in unpack(row["forms"])))
     before, forms = dict(known.rows), frozenset(known.forms)
-    pages = sum(int(row["pages"]) for row in before.values() if not is_shared(row["template"]))
+    pages = sum(int(row["pages"]) for row in before.values() if row["template"] != ANY)
     asked = soft_404.answers_of(trap_samples)
     answers, again = _answers(requests, asked)
     news, tally = HostNews(trap_samples, pages, asked, answers), _Tally(known)
     stale, gone = list[bytes](), list[bytes]()
-    for request in sorted(requests, key=_order):
+    for request in sorted(requests, key=lambda row: (from_elsewhere(row), row["depth"], -row["priority"], row["url"])):
         if request["kind"] is not None:
             continue
         shape = shape_of(request["url"], request["referrer"], request["foreign"], request["redirects"])
         kind = known.kind_of(shape, bool(request["links_without_news"]))
         if shape.form is not None and not shape.is_foreign:
             known.forms.add(shape.form)
-        came, is_free = _REDIRECTED if request["outcome"] == Outcome.REDIRECTED else FAILED, is_allowed(request["url"])
+        came = Counts(redirected=1) if request["outcome"] == Outcome.REDIRECTED else FAILED
+        is_free = is_allowed(request["url"])
         if request["words"] is not None:
             came = news.take(request, shape, kind, duplicates)
             if not came.fresh and not is_free:
@@ -71,7 +70,7 @@ def watch_host(
     for name, results in sorted(tally.counts().items(), key=lambda item: (SOURCE in item[0][0], item)):
         row = judge(known, name, results, tally.samples.get(name, ()), round_, queues, len(requests))
         if row["state"] == State.OPEN and family(template_part(name[0])) in suspected:
-            row["budget"] = min(row["budget"], FIRST[Kind(name[1])])  # until its host has answered
+            row["budget"] = min(row["budget"], LIMITS[Kind(name[1])][0])  # until its host has answered
     reopened = sum(row["state"] != known.rows[name]["state"] == State.OPEN for name, row in before.items())
     closed = list(filter(known.is_closed, known.rows))
     for name in closed if requests else ():
@@ -110,7 +109,7 @@ class _Tally:
             if not came.fresh and self._useless[source] > _OF_SOURCE:
                 names = []
         if len(self._results.get(own, ())) >= _OF_TEMPLATE:
-            names = [name for name in names if not is_shared(name[0])]
+            names = [name for name in names if name[0] != ANY]
         for name in names:
             self._results.setdefault(name, []).append(came)
         if not came.fresh:
@@ -158,8 +157,3 @@ def _probe(sample: YieldRow, key: bytes) -> CandidateRow:
         url_key=url_key(url), url=url, host=sample["host"], depth=sample["depth"], redirects=0,
         score=sample["priority"], referrer=referrer, kind=PROBE, foreign=sample["foreign"],
     )  # fmt: skip
-
-
-def _order(request: YieldRow) -> tuple[bool, int, float, str]:
-    """Sort key in the order of visits, as `frontier.order`."""
-    return (from_elsewhere(request), request["depth"], -request["priority"], request["url"])

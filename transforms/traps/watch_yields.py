@@ -1,7 +1,7 @@
 """The stages of an update step that read and write traps, and find the pages of a round without news."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -45,9 +45,8 @@ class WatchFn(StageFn):
             _originals(from_ipc(sides["duplicates"], DUPLICATES), "duplicate_of"),
             _originals(from_ipc(sides["near"], VERDICTS), "near_duplicate_of"),
         )
-        requests = _by_host(from_ipc(sides["yields"], YIELDS).to_pylist())
-        tables = {"traps": TRAPS, "samples": TRAP_SAMPLES, "queues": TRAP_QUEUES}
-        traps, trap_samples, queues = (
+        tables = {"yields": YIELDS, "traps": TRAPS, "samples": TRAP_SAMPLES, "queues": TRAP_QUEUES}
+        requests, traps, trap_samples, queues = (
             _by_host(from_ipc(sides[name], schema).to_pylist()) for name, schema in tables.items()
         )
         stale, rows, counts = list[Row](), dict[str, list[Row]](traps=[], trap_samples=[]), Counter[str]()
@@ -65,13 +64,10 @@ class WatchFn(StageFn):
             if watched.trapped:
                 yield TaggedOutput("trapped", tuple(watched.trapped))
         for table, part in rows.items():
-            yield from tagged("files", self._write(table, part, +counts if table == "traps" else None))
+            writer = TableWriter(self._root, table, self._round)
+            writer.write_rows(part, +counts if table == "traps" else None)
+            yield from tagged("files", closed(writer))
         yield TaggedOutput("stale", (number, to_ipc(pa.Table.from_pylist(stale, schema=STALE))))
-
-    def _write(self, table: str, rows: list[Row], counts: Counter[str] | None) -> Iterator[TableFile]:
-        writer = TableWriter(self._root, table, self._round)
-        writer.write_rows(rows, counts)
-        return closed(writer)
 
 
 def _originals(rows: pa.Table, column: str) -> dict[bytes, bytes]:
@@ -125,29 +121,19 @@ class Watched(NamedTuple):
     files: "beam.PCollection[TableFile]"
 
 
-class TrapFiles(NamedTuple):
-    """Files of the tables of traps."""
-
-    traps: Sequence[str]
-    samples: Sequence[str]
-    queues: Sequence[str]
-
-
 class JudgeTemplates(beam.PTransform):
     """Judges the templates of the hosts of a round by what their pages yield, and by what earlier rounds have found.
 
-    Takes YIELDS, DUPLICATES and VERDICTS (`near`) by shard of the host.
+    Takes YIELDS, DUPLICATES and VERDICTS (`near`) by shard of the host; `files` are those of traps, samples and queues.
     """
 
-    def __init__(self, root: str, files: TrapFiles, shards: int, watch: WatchFn) -> None:
+    def __init__(self, root: str, files: Mapping[str, Sequence[str]], shards: int, watch: WatchFn) -> None:
         super().__init__()
         self._root, self._files, self._shards, self._watch = root, files, shards, watch
 
     def expand(self, found: "dict[str, beam.PCollection[Batch]]") -> "Watched":
         pipeline, root, shards = found["yields"].pipeline, self._root, self._shards
-        paths = {
-            name: pipeline | f"Files{name.title()}" >> beam.Create(some) for name, some in self._files._asdict().items()
-        }
+        paths = {name: pipeline | f"Files{name.title()}" >> beam.Create(some) for name, some in self._files.items()}
         of_round = found["yields"] | "Hosts" >> beam.FlatMap(hosts_of) | "CollectHosts" >> CollectHosts()
         trapped = paths["traps"] | "HostsWithTraps" >> beam.FlatMap(hosts_with_traps, root)
         requested = beam.pvalue.AsSingleton(of_round)

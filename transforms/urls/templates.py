@@ -39,18 +39,6 @@ def template(target: str) -> str:
     return "/".join(kinds) + mark + "&".join(names)
 
 
-def query_template(template_: str) -> str | None:
-    """The common template of all queries to a path; None for a template without a query or with a single parameter.
-
-    A single parameter identifies a page, as a path does.
-
-    >>> query_template("/shop?colour&size"), query_template("/shop?id")
-    ('/shop?*', None)
-    """
-    path, _, query = template_.partition("?")
-    return path + "?*" if "&" in query else None
-
-
 def extension(target: str) -> str:
     """The extension of a path in lower case; empty if there is none.
 
