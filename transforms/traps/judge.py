@@ -49,7 +49,7 @@ def judge(
     good, bad = promise.remember(row["recent_fresh"], row["recent_pages"] - row["recent_fresh"], useful, useless)
     after |= {"recent_fresh": good, "recent_pages": good + bad, "unresolved": counts.redirected, "round": round_}
     after |= {"first": row["first"] or round_, "samples": list(samples)[:_SAMPLES] or row["samples"]}
-    after |= {"waiting": queues.get(name[1] * (name[1] == Kind.FOREIGN), (None,))[0], "requested": requested}
+    after |= {"waiting": queues.get(_queue_of(name[1]), (None,))[0], "requested": requested}
     known.rows[name] = after
     state = State.OPEN
     if known.promised(name) <= promise.CLOSED and bad >= ENOUGH * (SOURCE not in name[0]):
@@ -69,11 +69,16 @@ def drained(row: Row, queues: Queues) -> int:
     leads to less than half a new URL on average, at most as many as wait are still to be found. Then pages that are
     different are worth as much as news.
     """
-    queue = queues.get(row["kind"] * (row["kind"] == Kind.FOREIGN))
+    queue = queues.get(_queue_of(row["kind"]))
     if queue is None or row["waiting"] is None or sum(queue) > row["waiting"] - max(1, row["requested"] / 2):
         return 0
     is_worth = row["recent_fresh"] * _USEFUL >= row["recent_pages"] or row["different"] * 2 >= requests_of(row) > 0
     return max(_DRAINED, 2 * row["pages"]) if is_worth else 0
+
+
+def _queue_of(kind: str) -> str:
+    """The kind of the queue of all URLs of a kind: those that only other sites link wait apart."""
+    return kind if kind == Kind.FOREIGN else ""
 
 
 def end(known: Known, name: Name, is_idle: bool, round_: int) -> None:
