@@ -120,8 +120,8 @@ class SimulatedDisk(LocalDisk):
                 self._synced[path] = Path(path).stat().st_size
 
     def sync_folder(self, path: str) -> None:
-        with self._lock:  # also while it is noted: who sees that may restore at once
-            self._step("sync_folder")
+        self._step("sync_folder")
+        with self._lock:
             self._undo = [(folder, undo) for folder, undo in self._undo if folder != path]
 
     def rename(self, source: str, target: str) -> None:
@@ -161,14 +161,13 @@ class SimulatedDisk(LocalDisk):
 
     def restore(self) -> None:
         """The state of the disk after a power cut: what was not synced is lost, or not, as the seed decides."""
-        with self._lock:
-            for path, size in self._synced.items():
-                file = Path(path)
-                if file.exists() and file.stat().st_size > size and self._loses_one():
-                    os.truncate(path, size)
-            for _, undo in reversed(self._undo):
-                if self._loses_one():
-                    undo()
+        for path, size in self._synced.items():
+            file = Path(path)
+            if file.exists() and file.stat().st_size > size and self._loses_one():
+                os.truncate(path, size)
+        for _, undo in reversed(self._undo):
+            if self._loses_one():
+                undo()
 
     def _loses_one(self) -> bool:
         return self._random is None or self._random.random() < 0.5
