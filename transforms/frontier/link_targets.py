@@ -136,8 +136,9 @@ def found_again(
 
     `due` is its row in the next frontier so far. The least depth and the fewest redirects count, whoever links. The
     first link of a URL's own site replaces what other sites said of it, which does not count from then on. A requested
-    URL keeps its spelling while it is due, because a redirect may have led there. A requisite of a page, or an
-    external target, that is linked as a page becomes one, and is requested as such; a page stays one.
+    URL keeps its spelling while it is due, because a redirect may have led there. The link of the least `doubt` is the
+    referrer of a waiting URL. A requisite of a page, or an external target, that is linked as a page becomes one, and
+    is requested as such; a page stays one.
     """
     if rank(candidate) > rank(url):
         return None

@@ -33,7 +33,7 @@ class Kind(StrEnum):
     FOREIGN = "foreign"  # only other sites; judged apart, so that these do not limit a site's own pages
 
 
-LIMITS = dict(zip(Kind, ((48, 16), (16, 6), (16, 6), (8, 6), (64, 16)), strict=True))
+LIMITS = dict.fromkeys(Kind, (16, 6)) | {Kind.PLAIN: (48, 16), Kind.VARIANT: (8, 6), Kind.FOREIGN: (64, 16)}
 """Pages of a template in its first round, and how many times as many pages as so far a round visits at most."""
 
 
