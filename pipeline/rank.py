@@ -26,7 +26,7 @@ from ..transforms.ranking.pagerank import MAX_SWEEPS, TOLERANCE
 from ..transforms.ranking.pagerank_partitioned import CHANGE, Blocks, SweepRanks, rank_block
 from ..transforms.ranking.partition_links import HOST_LINKS, HOSTS, GatherLinks
 from ..transforms.ranking.rank_tables import count_documents, write_host_ranks
-from ..transforms.ranking.read_links import Part, parts_of
+from ..transforms.ranking.read_links import Part, parts_of, together
 from ..transforms.ranking.scratch import Scratch
 from ..transforms.ranking.write_ranks import WriteRanks
 from ..transforms.tables.damage import require_whole_once
@@ -77,7 +77,7 @@ def rank(
     ranking = _Ranking(crawl.root, attempt, fitted.engine, work.seconds, partitions or rank_partitions(load.links))
     try:
         with fitted.watching():
-            blocks = ranking.gather(parts, [file.path for file in documents])
+            blocks = ranking.gather(parts, documents)
             files = ranking.write(blocks, ranking.sweep(blocks), folders)
             host_file, counters = ranking.rank_hosts()
         manifest = Manifest(
@@ -107,12 +107,14 @@ class _Ranking:
         self._root, self._attempt, self._engine, self._seconds = root, attempt, engine, seconds
         self._scratch, self._partitions = Scratch(attempt.scratch), partitions
 
-    def gather(self, parts: Sequence[Part], documents: Sequence[str]) -> Blocks:
+    def gather(self, parts: Sequence[Part], documents: Sequence[TableFile]) -> Blocks:
         """Partition the links in parts of files of `links`, with the duplicates in files of `documents`."""
+        links = together(parts, [part.votes for part in parts])
+        paths = together([file.path for file in documents], [file.rows for file in documents])
 
         def build(pipeline: beam.Pipeline) -> None:
-            read_from = {"links": pipeline | "Links" >> beam.Create(parts)}
-            read_from["documents"] = pipeline | "Documents" >> beam.Create(documents)
+            read_from = {"links": pipeline | "Links" >> beam.Create(links)}
+            read_from["documents"] = pipeline | "Documents" >> beam.Create(paths)
             read_from | "GatherLinks" >> GatherLinks(self._root, self._scratch, self._partitions)
 
         self._engine.run(build, self._seconds / 2)

@@ -234,8 +234,8 @@ def describe_end(end: End, waiting: int, release: str = "") -> str:
         + (f"; {refused} refused: with other settings (--allow-address) it goes on at once" if end.refused else "")
         + (f"; besides, the frontier has {closed}" if closed else "")
         if end.due_at
-        else f"{_urls(waiting, 'waits', 'wait')}: the last round was too short to ask for any of them;"
-        " limits.round_time is its time",
+        else f"{_urls(waiting, 'waits', 'wait')}: the last round requested none of those that are due, for lack of time"
+        " (limits.round_time) or because they look like a trap's; explain URL says which",
     }
     return reasons[end.reason]
 

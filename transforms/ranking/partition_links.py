@@ -88,7 +88,7 @@ def read_pages(scratch: Scratch, partition: int) -> Pages:
 class GatherLinks(beam.PTransform):
     """Writes the partitioned links to `Scratch`. Redirects and duplicates must fit into memory, at 50 bytes each.
 
-    Takes the parts of files of `links`, and the paths of `documents`; has no output.
+    Takes lists of parts of files of `links`, and of paths of `documents`; has no output.
     """
 
     def __init__(self, root: str, scratch: Scratch, partitions: int) -> None:
@@ -136,15 +136,15 @@ class GatherLinks(beam.PTransform):
         )
 
 
-def _read_links(part: Part, root: str, partitions: int) -> Iterator[Any]:
-    links = read_part(root, part, endorsements.LINK_COLUMNS)
+def _read_links(parts: Sequence[Part], root: str, partitions: int) -> Iterator[Any]:
+    links = pa.concat_tables(read_part(root, part, endorsements.LINK_COLUMNS) for part in parts)
     for batch in split(endorsements.ends_of(links), "key", partitions):
         yield beam.pvalue.TaggedOutput("ends", batch)
     yield from split(links.select(_ROWS.names), "source_key", partitions)
 
 
-def _read_documents(path: str, root: str, partitions: int) -> Iterator[Batch]:
-    yield from split(read_table(root, [path], DOCUMENTS, endorsements.DOCUMENT_COLUMNS), "url_key", partitions)
+def _read_documents(paths: Sequence[str], root: str, partitions: int) -> Iterator[Batch]:
+    yield from split(read_table(root, paths, DOCUMENTS, endorsements.DOCUMENT_COLUMNS), "url_key", partitions)
 
 
 def _duplicates(documents: Grouped) -> bytes:

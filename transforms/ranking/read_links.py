@@ -1,7 +1,7 @@
-"""Divides the files of the table `links` into parts, which different workers read."""
+"""Divides the files that ranking reads into parts of like size, which different workers read."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -11,6 +11,9 @@ from ..tables.schemas import LINKS
 from ..tables.table_files import conform, open_parquet, present
 
 _BYTES = 64 << 20  # of a part, uncompressed: texts of sections may be much longer than their rows are many
+_READS = 64  # of small parts: enough to divide among workers
+
+T = TypeVar("T")
 
 
 class Part(NamedTuple):
@@ -46,6 +49,18 @@ def _parts_of(root: str, path: str) -> Iterator[Part]:
     ]
     for first, count in cuts(sizes, _BYTES):
         yield Part(path, first, count, sum(votes[first : first + count]))
+
+
+def together(parts: Sequence[T], rows: Sequence[int]) -> list[Sequence[T]]:
+    """Runs of parts that are read together, of at most PARTITION_LINKS rows unless a part has more.
+
+    What is read at once sends a batch to each partition, so many small files would send many small ones.
+
+    >>> together(["a", "b", "c", "d"], [100, 900, 90_000, 300_000])
+    [['a', 'b'], ['c'], ['d']]
+    """
+    most = min(PARTITION_LINKS, sum(rows) // _READS)
+    return [parts[start : start + count] for start, count in cuts(rows, most)]
 
 
 def read_part(root: str, part: Part, columns: Sequence[str]) -> pa.Table:
