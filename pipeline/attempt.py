@@ -2,6 +2,7 @@
 
 import contextlib
 import uuid
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -206,27 +207,27 @@ class Attempt:
         counters: Mapping[str, int] | None = None,
         settings_digest: str = "",
         settings: dict[str, Any] | None = None,
-        memory: dict[str, int] | None = None,
-        cpu: dict[str, int] | None = None,
+        fitted: Fitted | None = None,
     ) -> Manifest:
         """Commit the written files in one atomic write: `files` if given, else those of the report.
 
         They replace the inputs: the `consumed` files of the frontier, the `replaced` segments, the `merged` files.
         Written files that are consumed too, such as the rows that left a file of which none waits, are removed instead.
         `counters` are added to those of the files. `settings_digest` is that of a fetch or update step. `settings` are
-        all those of a fetch step, the index scope of a step that indexes documents (`IndexScope.record`).
+        all those of a fetch step, the index scope of a step that indexes documents (`IndexScope.record`). The manifest
+        has the memory and the CPU time of `fitted`.
         """
         written = self.files() if files is None else files
         spent = {file.path for file in written}.intersection(consumed)
         files = [file for file in written if file.path not in spent]
-        own = dict(counters or {})
-        counters = dict(own)
-        for file in (file for file in files if file.table != INDEX_FILE):
-            for name, count in file.counts.items():
-                counters[name] = counters.get(name, 0) + count
-            counters[f"{file.table}_rows"] = counters.get(f"{file.table}_rows", 0) + file.rows
         if merged:  # nothing new: its rows were counted by the steps that wrote them
-            counters = {"merged_files": len(merged), **own}
+            counters = {"merged_files": len(merged), **(counters or {})}
+        else:
+            total = Counter(counters or {})
+            for file in (file for file in files if file.table != INDEX_FILE):
+                total.update(file.counts)
+                total[f"{file.table}_rows"] += file.rows
+            counters = dict(total)
         index = tuple(file.path for file in files if file.table == "index")
         links = {file.path for file in files if file.table == "index_links"}
         manifest = Manifest(
@@ -244,8 +245,8 @@ class Attempt:
             index_replaced=tuple(replaced),
             replaced=tuple(file.path for file in merged),
             settings=settings,
-            memory=memory,
-            cpu=cpu,
+            memory=fitted.memory if fitted else None,
+            cpu=fitted.cpu if fitted else None,
         )
         self._crawl.commit(manifest, "" if self.step.kind in _ONCE else self.name[len(self._prefix) :])
         self.clear(spent)

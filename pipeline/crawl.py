@@ -14,7 +14,7 @@ from .attempt import Engine, until
 from .compaction.compact_all import compact_all
 from .compaction.damage import Damage
 from .compaction.garbage import remove_garbage
-from .compaction.index_scope import follow_index_scope
+from .compaction.rebuild_index import follow_index_scope
 from .control import End, Observer, Stopped, StopSignal
 from .fetch_round import fetch_round
 from .next_action import Run, Wait, decide, limit_reached, pages_left

@@ -139,7 +139,7 @@ def known_hosts(path: str, root: str, hosts: Wanted) -> Iterator[tuple[str, Host
 
 def resting_hosts(path: str, root: str, politeness: Politeness, now: datetime) -> Iterator[tuple[str, HostRow]]:
     """Yield the same for hosts after whose last response a shared queue is not due yet."""
-    rows = read_table(root, [path], HOSTS, list(STATE_COLUMNS))
+    rows = read_table(root, [path], HOSTS, STATE_COLUMNS)
     known = rows.filter(pc.is_valid(rows["last_fetched_at"])).to_pylist()
     for row in known:
         if row["last_fetched_at"] + timedelta(seconds=shared_rest(host_state(row), politeness)) > now:
@@ -160,7 +160,6 @@ _JUDGED = [
 _QUEUED = ["host", "template", "kind", "round", "waiting", "held"]
 _LIMITING = {"traps": (TRAPS, _JUDGED), "trap_samples": (TRAP_SAMPLES, ["host", "forms"])}
 _LIMITING |= {"trap_queues": (TRAP_QUEUES, _QUEUED)}
-
 
 _EARLIER = ("robots", "hosts", "traps", "visited")
 _TAGS = {"resting": "hosts", "states": "hosts"}

@@ -151,8 +151,7 @@ def fetch_round(
         files=files,
         settings_digest=settings_digest(settings),
         settings=changed_values(settings),
-        memory=fitted.memory,
-        cpu=fitted.cpu,
+        fitted=fitted,
     )
     observer.step_committed(manifest)
     return manifest

@@ -83,12 +83,17 @@ def release_reopened_urls(crawl: CrawlDir, traps: Traps, now: datetime) -> int:
     The driver calls it after each update step, and at its start, for a program that was killed in between.
     """
     manifests = crawl.manifests()
-    step = next_step(manifests)
-    updated = [m for m in manifests if (m.step, m.round) == ("update", step.round - 1)]
-    if step.kind != "fetch" or not any(m.counters.get(REOPENED) for m in updated):
+    if not updated_with(manifests, REOPENED):
         return 0
     holds = _current_holds(crawl.root, manifests, traps.allow)
     return _release(crawl, now, [State.TRAPPED], lambda row: not holds(frontier_row(row, True)), True)
+
+
+def updated_with(manifests: Sequence[Manifest], counter: str) -> bool:
+    """Return whether the last step is the update step of a round, which has counted something."""
+    step = next_step(manifests)
+    updated = (m for m in manifests if (m.step, m.round) == ("update", step.round - 1))
+    return step.kind == "fetch" and any(m.counters.get(counter) for m in updated)
 
 
 def release_aliases(crawl: CrawlDir, aliases: Aliases, now: datetime) -> int:
@@ -170,17 +175,19 @@ def _wanted(hosts: Mapping[bytes, str]) -> Wanted:
     return Wanted.of(keys, "url_key", "host")
 
 
-def newest_rows(crawl: CrawlDir, manifests: Sequence[Manifest], hosts: Mapping[bytes, str]) -> dict[bytes, Row]:
+def newest_rows(
+    crawl: CrawlDir, manifests: Sequence[Manifest], hosts: Mapping[bytes, str], columns: Sequence[str] = URLS.names
+) -> dict[bytes, Row]:
     """Return the newest rows of urls of some keys, by key; `hosts` are those of the keys."""
     wanted = _wanted(hosts)
     rows = (
         row
         for file in files_of(manifests, "urls")
-        for batch in matching_rows(crawl.root, file.path, URLS, wanted)
+        for batch in matching_rows(crawl.root, file.path, URLS, wanted, columns)
         for row in batch.to_pylist()
         if row["url_key"] in hosts
     )
-    return newest(rows, itemgetter("url_key"))
+    return newest(rows, itemgetter("url_key"), lambda row: row["round"] or 0)
 
 
 def _held(

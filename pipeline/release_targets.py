@@ -15,7 +15,7 @@ from ..transforms.traps.discovery import from_elsewhere
 from ..transforms.traps.template_rows import State
 from ..transforms.urls.canonical import host, is_foreign, url_key
 from ..transforms.urls.filters import MAX_REDIRECTS
-from .release_held import commit_frontier, frontier_row, newest_rows, waiting_rows
+from .release_held import commit_frontier, frontier_row, newest_rows, updated_with, waiting_rows
 
 
 def release_targets(crawl: CrawlDir, now: datetime) -> int:
@@ -26,11 +26,9 @@ def release_targets(crawl: CrawlDir, now: datetime) -> int:
     calls it after each update step, and at its start, for a program that was killed in between. Returns their number.
     """
     manifests = crawl.manifests()
-    step = next_step(manifests)
-    updated = [m for m in manifests if (m.step, m.round) == ("update", step.round - 1)]
-    if step.kind != "fetch" or not any(m.counters.get(CLAIMED) for m in updated):
+    if not updated_with(manifests, CLAIMED):
         return 0
-    hops = [(row, row["redirects"] or 0) for row in _claimed(crawl.root, manifests, step.round - 1)]
+    hops = [(row, row["redirects"] or 0) for row in _claimed(crawl.root, manifests, next_step(manifests).round - 1)]
     wanted: dict[bytes, Row] = {}
     for _ in range(MAX_REDIRECTS):
         hops = [hop for hop in hops if not is_foreign(hop[0]["redirect_to"], hop[0]["url"])]

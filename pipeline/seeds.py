@@ -6,18 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-
 from ..transforms.directory.beside import registered
-from ..transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, iso, next_step
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, iso, next_step
 from ..transforms.frontier.files import write_frontier
 from ..transforms.frontier.link_targets import FAILED_STATES
-from ..transforms.tables.key_scan import Wanted, matching_rows
-from ..transforms.tables.schemas import KEY, URLS
 from ..transforms.tables.sitemap_terms import LESSER
 from ..transforms.tables.table_files import TableFile, TableWriter
 from ..transforms.urls.canonical import canonicalize, host, neatness, url_key
-from .release_held import HELD_STATES, waiting_keys
+from .release_held import HELD_STATES, newest_rows, waiting_keys
 
 
 class Seed(NamedTuple):
@@ -117,16 +113,9 @@ def add_seeds(crawl: CrawlDir, seeds: Sequence[Seed], settings_digest: str, now:
 
 def _states(crawl: CrawlDir, manifests: list[Manifest], seeds: Mapping[bytes, Seed]) -> dict[bytes, str]:
     """Return the state of each known URL, from its newest row; `failed` for one that was asked for as no page."""
-    hosts = [host(seed.url) for seed in seeds.values()]
-    wanted = Wanted.of(pa.table({"url_key": pa.array(seeds, KEY), "host": hosts}), "url_key", "host")
-    newest: dict[bytes, tuple[int, str]] = {}
-    for file in files_of(manifests, "urls"):
-        for rows in matching_rows(crawl.root, file.path, URLS, wanted, ["url_key", "state", "round", "kind"]):
-            for row in rows.to_pylist():
-                key, round_ = row["url_key"], row["round"] or 0
-                if key in seeds and round_ >= newest.get(key, (0, ""))[0]:
-                    newest[key] = round_, "failed" if row["kind"] in LESSER else row["state"]
-    return {key: state for key, (_, state) in newest.items()}
+    hosts = {key: host(seed.url) for key, seed in seeds.items()}
+    rows = newest_rows(crawl, manifests, hosts, ["url_key", "state", "round", "kind"])
+    return {key: "failed" if row["kind"] in LESSER else row["state"] for key, row in rows.items()}
 
 
 def _write(root: str, new: dict[bytes, Seed], again: dict[bytes, Seed], round_: int, stem: str) -> Iterable[TableFile]:

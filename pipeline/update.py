@@ -55,9 +55,7 @@ from ..transforms.politeness.add_host_turns import AddHostTurns
 from ..transforms.sitemaps.follow import FollowSitemaps
 from ..transforms.tables.schemas import DIGESTS, URLS
 from ..transforms.traps.watch_yields import JudgeTemplates, Watched, WatchFn
-from .update_step import STAGES, UpdateStep
-
-__all__ = ["STAGES", "UpdateStep", "build"]
+from .update_step import UpdateStep
 
 
 def build(pipeline: beam.Pipeline, step: UpdateStep) -> None:

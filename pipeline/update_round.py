@@ -132,8 +132,7 @@ def update_round(
         counters={"frontier_waiting": settled.waiting},
         settings_digest=settings_digest(settings),
         settings=IndexScope.of(settings.index).record() or None,
-        memory=fitted.memory,
-        cpu=fitted.cpu,
+        fitted=fitted,
     )
     observer.step_committed(manifest)
     release_reopened_urls(crawl, settings.traps, datetime.now(UTC))

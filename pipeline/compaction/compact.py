@@ -1,7 +1,7 @@
 """The `compact` step: merges segments of the index, and files of tables and the frontier, between rounds.
 
 What was merged stays in the crawl directory until it is dropped: merged segments until `drop_history`, for searches as
-of earlier rounds, files of tables until `history.fold_history`, as a reader may have opened them.
+of earlier rounds, files of tables until `garbage.fold_history`, as a reader may have opened them.
 """
 
 import uuid
@@ -76,8 +76,7 @@ def merge(
         consumed=[*frontier, *consumed],
         replaced=[folder for each in merges for folder in each.segments],
         merged=[file for each in merges for file in each.tables],
-        memory=fitted.memory,
-        cpu=fitted.cpu,
+        fitted=fitted,
     )
 
 

@@ -14,7 +14,7 @@ from .compact_frontier import choose_frontier
 from .compact_tables import choose_tables
 from .damage import Damage
 from .drop_bodies import EVERY, WORTH_WRITING, drop_bodies
-from .fold_history import KEPT_FOR, fold_history
+from .garbage import KEPT_FOR, fold_history
 
 
 def compact_all(crawl: CrawlDir, storage: Storage, engine: Engine, observer: Observer, damage: Damage) -> None:

@@ -1,5 +1,6 @@
 """The `compact` step that removes what is stored of the URLs of blocks with `--forget`."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -19,12 +20,11 @@ from ...transforms.tables.damage import require_whole
 from ...transforms.tables.layouts import LAYOUTS
 from ...transforms.tables.merge_tables import write_arranged
 from ...transforms.tables.schemas import TABLES
-from ...transforms.tables.table_files import TableFile, TableWriter, read_groups, read_table, round_of
+from ...transforms.tables.table_files import TableFile, TableWriter, read_groups, read_table, round_of, with_columns
 from ..attempt import Attempt, Engine
 from .compact import drop_history
-from .fold_history import fold_history
-from .garbage import remove_garbage
-from .index_scope import reindex
+from .garbage import fold_history, remove_garbage
+from .rebuild_index import reindex
 
 REMOVED = {
     "visits": "url",
@@ -74,11 +74,11 @@ def forget(crawl: CrawlDir, blocks: Blocks, settings: Settings, engine: Engine) 
 
 def _rewrite(crawl: CrawlDir, manifests: Sequence[Manifest], blocks: Blocks, round_: int) -> dict[str, int]:
     """Replace the files that hold rows of blocked URLs; return the number of these rows by table."""
-    old, new, counts = list[TableFile](), list[TableFile](), dict[str, int]()
+    old, new, counts = list[TableFile](), list[TableFile](), Counter[str]()
     for table in (*REMOVED, "urls"):
         for file in files_of(manifests, table):
             if count := _matches(crawl.root, file, blocks):
-                counts[table] = counts.get(table, 0) + count
+                counts[table] += count
                 old.append(file)
                 new += _without(crawl.root, file, blocks)
     if not old:
@@ -126,11 +126,7 @@ def _kept(rows: pa.Table, table: str, blocks: Blocks) -> pa.Table:
     mask = _mask(rows, table, blocks)
     if table != "urls":
         return rows.filter(pc.invert(mask))
-    for name in _BLANKED:
-        field = rows.schema.field(name)
-        blanked = pc.if_else(mask, pa.scalar(None, field.type), rows[name])
-        rows = rows.set_column(rows.schema.get_field_index(name), field, blanked)
-    return rows
+    return with_columns(rows, **{name: pc.if_else(mask, None, rows[name]) for name in _BLANKED})
 
 
 def _is_indexed(crawl: CrawlDir, manifests: Sequence[Manifest], blocks: Blocks) -> bool:

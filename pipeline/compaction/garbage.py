@@ -1,4 +1,8 @@
-"""Removes files that no committed step names: what failed attempts, and removals that were killed, have left."""
+"""Removes files that nothing reads any more.
+
+Those that later steps have replaced or consumed, whose manifests are folded into a checkpoint; and those that no
+committed step names: what failed attempts, and removals that were killed, have left.
+"""
 
 import contextlib
 import os
@@ -6,7 +10,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from ...transforms.directory.beside import REGISTRATION, live_stems
-from ...transforms.directory.checkpoints import fold
+from ...transforms.directory.checkpoints import MOST_LOOSE, MOST_WASTED, fold, is_checkpoint, wasted
 from ...transforms.directory.crawl_dir import CrawlDir, next_step, visible_files
 from ...transforms.directory.own_files import is_own, removable, remove
 from ...transforms.directory.pieces import attempts_prefix, find_leftovers
@@ -14,10 +18,34 @@ from ...transforms.files import filesystem
 from ...transforms.files.store import is_draft
 from ...transforms.outcomes import CrawlDirError
 from ...transforms.tables.schemas import TABLES
-from .fold_history import KEPT_FOR
+
+KEPT_FOR = timedelta(hours=1)
+"""The time for which files stay that no step needs any more, for readers that have opened them."""
 
 _WITH_DRAFTS = ("", "manifests", "attempts")
 """The folders of small files that only the owner of the lock, or a guard, writes."""
+
+
+def fold_history(crawl: CrawlDir, now: datetime, most: int = MOST_LOOSE, kept_for: timedelta = KEPT_FOR) -> int:
+    """Fold all manifests if more than `most` lie by themselves, and return their number.
+
+    Fewer are folded if much of the crawl lies in files that nothing reads any more (`MOST_WASTED`).
+
+    It may be killed at any time: the checkpoint takes effect at once, and what it folds is removed after that. The
+    next call removes what is left of the manifests, and `beamtrawl clean` what is left of other files.
+    """
+    manifests = crawl.committed()
+    names = crawl.manifest_names()
+    loose = [name for name in names if not is_checkpoint(name)]
+    if not loose or (len(loose) <= most and wasted(manifests, now - kept_for) <= MOST_WASTED):
+        return 0
+    folded = fold(manifests, now - kept_for)
+    crawl.write_checkpoint(folded.manifests)
+    crawl.forget_names()
+    over = [f"manifests/{name}" for name in names if name in manifests or is_checkpoint(name)]
+    with contextlib.suppress(FileNotFoundError):  # an earlier call was killed
+        remove(crawl, (*over, *folded.dead))
+    return len(loose)
 
 
 def remove_garbage(

@@ -1,20 +1,63 @@
-"""The step that rebuilds the index from table documents: for one of another version, or a damaged one."""
+"""Makes the index anew from table documents: after a change of `[index]`, for another version, or if it is damaged."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import partial
 
 import apache_beam as beam
 
 from ...transforms.batches.writers import ReportFiles
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, next_step
+from ...transforms.directory.index_scopes import scopes_of
 from ...transforms.documents.reindex import Reindex
 from ...transforms.indexing.live_segments import live_index
-from ...transforms.tables.table_files import TableFile
+from ...transforms.settings import Settings
+from ...transforms.tables.schemas import DOCUMENTS
+from ...transforms.tables.table_files import TableFile, read_table
 from ...transforms.urls.index_scope import WHOLE, IndexScope
 from ..attempt import Attempt, Engine, OneMachine
+from ..control import Observer
+from ..rank import has_lost_ranks, rank
 from ..work import work_of
 
 _DOCUMENTS_PER_SHARD = 5_000  # as in the update step
+
+
+def follow_index_scope(crawl: CrawlDir, settings: Settings, engine: Engine, observer: Observer) -> None:
+    """Make the index anew if the settings take documents in or out; nothing is requested for that."""
+    if differs(crawl, crawl.manifests(), IndexScope.of(settings.index)):
+        observer.busy("making the index anew, because [index] was changed")
+        for manifest in reindex(crawl, settings, engine):
+            observer.step_committed(manifest)
+
+
+def reindex(crawl: CrawlDir, settings: Settings, engine: Engine) -> list[Manifest]:
+    """Make the index anew by the settings of now, and rank it if it was ranked; the manifests of both steps."""
+    scope, korean = IndexScope.of(settings.index), settings.documents.korean_morphemes
+    made = rebuild_index(crawl, engine, korean, scope)
+    return [made, *rank_anew(crawl, settings, engine)]
+
+
+def rank_anew(crawl: CrawlDir, settings: Settings, engine: Engine) -> list[Manifest]:
+    """Rank the index if it was ranked before it was made anew, also by a program that was killed since."""
+    if not has_lost_ranks(crawl.manifests()):
+        return []
+    return [rank(crawl, engine, datetime.now(UTC))]
+
+
+def differs(crawl: CrawlDir, manifests: Sequence[Manifest], wanted: IndexScope) -> bool:
+    """Whether the index has documents that a scope keeps out, or may lack some that it takes in.
+
+    Only if the index was made by other patterns are the URLs of the documents read.
+    """
+    others = scopes_of(manifests) - {wanted}
+    if not others:
+        return False
+    for file in files_of(manifests, "documents"):
+        urls = read_table(crawl.root, [file.path], DOCUMENTS, ["url"])["url"]
+        if any(not other.mask(urls).equals(wanted.mask(urls)) for other in others):
+            return True
+    return False
 
 
 def build(pipeline: beam.Pipeline, documents: Sequence[TableFile], reindex: Reindex, report: str) -> None:

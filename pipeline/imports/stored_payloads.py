@@ -18,21 +18,8 @@ from ...transforms.tables.old_bodies import has_body
 from ...transforms.tables.schemas import VISITS
 from ...transforms.tables.table_files import conform, open_parquet, present
 
-_PLACES = pa.schema(
-    [
-        VISITS.field(name)
-        for name in (
-            "url_key",
-            "url",
-            "fetched_at",
-            "outcome",
-            "status",
-            "body_bytes",
-            "body_removed",
-            "payload_digest",
-        )
-    ]
-)
+_PLACE_NAMES = "url_key url fetched_at outcome status body_bytes body_removed payload_digest"
+_PLACES = pa.schema([VISITS.field(name) for name in _PLACE_NAMES.split()])
 
 
 def stored_originals(root: str, path: str, wanted: Wanted, blocks: Blocks) -> Iterator[pa.Table]:

@@ -9,9 +9,9 @@ from ...pipeline.compaction.compact import choose_segments, drop_history, merge
 from ...pipeline.compaction.compact_tables import choose_tables
 from ...pipeline.compaction.damage import Damage
 from ...pipeline.compaction.drop_bodies import drop_bodies
-from ...pipeline.compaction.fold_history import fold_history
 from ...pipeline.compaction.forget import Forgotten, forget
-from ...pipeline.compaction.index_scope import differs, rank_anew, reindex
+from ...pipeline.compaction.garbage import fold_history
+from ...pipeline.compaction.rebuild_index import differs, rank_anew, reindex
 from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
 from ...transforms.directory.crawl_dir import CrawlDir

@@ -39,7 +39,7 @@ from ...transforms.settings import Fetch, Ranking, Robot, Settings, all_values, 
 from ...transforms.settings.toml_values import to_toml
 from ...transforms.signatures.signer import signer_of
 from ...transforms.tables.sitemap_terms import SITEMAP
-from ...transforms.urls.filter_plugins import load_filters
+from ...transforms.urls.filters import load_filters
 from ..process.lock import Lock
 from ..terminal.errors import MAKE_ROOM, Failure, StartError
 from ..terminal.units import size as bytes_size

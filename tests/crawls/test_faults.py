@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from beamtrawl.pipeline.compaction.drop_bodies import drop_bodies
-from beamtrawl.pipeline.compaction.fold_history import fold_history
+from beamtrawl.pipeline.compaction.garbage import fold_history
 from beamtrawl.pipeline.rank import rank
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.search.answers.searcher import Index

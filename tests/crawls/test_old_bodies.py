@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamtrawl.pipeline.compaction.drop_bodies import drop_bodies
-from beamtrawl.pipeline.compaction.fold_history import fold_history
+from beamtrawl.pipeline.compaction.garbage import fold_history
 from beamtrawl.pipeline.compaction.rebuild_index import rebuild_index
 from beamtrawl.runners.exports.captures import captures
 from beamtrawl.search.answers.searcher import Index

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from beamtrawl.pipeline.attempt import Attempt
-from beamtrawl.pipeline.compaction.fold_history import fold_history
+from beamtrawl.pipeline.compaction.garbage import fold_history
 from beamtrawl.pipeline.control import StopSignal
 from beamtrawl.pipeline.crawl import run_crawl
 from beamtrawl.runners.process.lock import Lock

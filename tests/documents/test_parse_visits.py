@@ -19,7 +19,7 @@ from beamtrawl.transforms.documents.parse_visits import (
 )
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.parsing.crawl_scope import CrawlScope
-from beamtrawl.transforms.parsing.html_page import Link
+from beamtrawl.transforms.parsing.html_links import Link
 from beamtrawl.transforms.settings import Documents, Scope
 from beamtrawl.transforms.tables.batches import read_ipc
 from beamtrawl.transforms.tables.table_files import TableWriter

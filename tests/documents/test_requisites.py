@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from beamtrawl.transforms.batches.found_urls import FoundUrls
 from beamtrawl.transforms.documents.page_yield import yield_rows
 from beamtrawl.transforms.documents.parse_visits import parse_visit
-from beamtrawl.transforms.documents.requisites import Requisites, requisites_of
+from beamtrawl.transforms.documents.requisites import requisites_of
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Scope
 from beamtrawl.transforms.tables.other_visits import visits_without_page
@@ -39,7 +40,7 @@ def moved(**more: Any) -> dict[str, Any]:
     return style(**{"outcome": Outcome.REDIRECTED.value, "redirect_to": f"{B}/x"} | more)
 
 
-def found(row: dict[str, Any]) -> Requisites:
+def found(row: dict[str, Any]) -> FoundUrls:
     return requisites_of(row, parse_visit(row, "robot")[0], FILTER)
 
 

@@ -199,4 +199,4 @@ def test_any_content_type_is_parsed(content_type):
 
 
 def test_examples_in_docstrings():
-    assert doctest.testmod(media_types) == (0, 3)
+    assert doctest.testmod(media_types) == (0, 4)

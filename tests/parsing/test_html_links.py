@@ -6,7 +6,8 @@ import pytest
 
 from beamtrawl.transforms import urls
 from beamtrawl.transforms.parsing import html_links, html_tree
-from beamtrawl.transforms.parsing.html_page import FOLLOWED_KINDS, Link, followed, parse_page
+from beamtrawl.transforms.parsing.html_links import FOLLOWED_KINDS, Link, followed
+from beamtrawl.transforms.parsing.html_page import parse_page
 from tests.support.conformance import each_case
 from tests.support.tables import each_row
 

@@ -56,6 +56,7 @@ TEXTS = {
     "hidden": ("<p>a<p hidden>b<p>c", "a\nc"),
     "a header's title stays": ("<header><p>a<h1>b</h1></header><p>c", "b\nc"),
     "nothing else": ("<nav>a</nav><footer>b</footer>", "a\nb"),
+    "nothing else, in code": ("<pre><nav>a</nav></pre><pre><aside>b</aside></pre>", "a\nb"),
     "all hidden": ("<body hidden><p>a<p>b", "a\nb"),
     "no text": ("<p><img src=a>", ""),
     "broken": ("a</p></div><b>b<p>c</b><td>d", "a\nb\ncd"),

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from beamtrawl.pipeline.update import STAGES
+from beamtrawl.pipeline.update_step import STAGES
 from beamtrawl.runners.progress.running import Reported, Running, Stage
 from beamtrawl.runners.progress.words import line, screen
 from beamtrawl.transforms.directory.crawl_dir import Step

@@ -6,9 +6,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.transforms.batches.found_urls import FoundUrls
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Scope, Sitemaps
-from beamtrawl.transforms.sitemaps.follow import SitemapLinks, count_entries, from_robots, from_visit
+from beamtrawl.transforms.sitemaps.follow import count_entries, from_robots, from_visit
 from beamtrawl.transforms.tables.schemas import ROBOTS, URLS, VISITS
 from beamtrawl.transforms.tables.sitemap_terms import PROBE, SITEMAP_VISITS, share, terms, unite, with_news
 from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
@@ -42,11 +43,11 @@ def index(*urls: str) -> str:
     return "<sitemapindex>" + "".join(f"<sitemap><loc>{url}</loc></sitemap>" for url in urls) + "</sitemapindex>"
 
 
-def found(links: SitemapLinks) -> list[str]:
+def found(links: FoundUrls) -> list[str]:
     return [row["url"].removeprefix(A) for row in links.candidates]
 
 
-def rejected(links: SitemapLinks) -> dict[tuple[str, str], int]:
+def rejected(links: FoundUrls) -> dict[tuple[str, str], int]:
     return {(reason, url.removeprefix(A)): count for (reason, url), count in links.rejected.items() if count}
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from beamtrawl.pipeline.compaction.fold_history import fold_history
+from beamtrawl.pipeline.compaction.garbage import fold_history
 from beamtrawl.transforms.directory.checkpoints import fold, is_checkpoint, new_name, render_checkpoint, wasted
 from beamtrawl.transforms.directory.claims import LOCK, Claim, render_owner
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest, Step, iso, next_step

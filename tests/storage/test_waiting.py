@@ -17,7 +17,6 @@ from beamtrawl.transforms.directory.waiting import (
     matching,
     read_waiting,
     reason_now,
-    round_of,
     settle,
     waiting_by_reason,
 )
@@ -75,10 +74,6 @@ REASONS = {
 def test_a_url_that_a_round_did_not_visit_is_deferred(reason, after):
     path = "frontier/round=000003/x.parquet"
     assert (reason_now(reason, path, 2), reason_now(reason, path, 3)) == after
-
-
-def test_a_path_without_a_round_is_of_no_earlier_one():
-    assert round_of("frontier/x.parquet") > 10**6
 
 
 NAMES = [f"http://a.test/{n}" for n in range(9)]

@@ -24,7 +24,7 @@ from beamtrawl.transforms.frontier.selection import Due, choose
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.frontier.url_states import advance
 from beamtrawl.transforms.outcomes import Outcome
-from beamtrawl.transforms.parsing.html_page import FOLLOWED_KINDS
+from beamtrawl.transforms.parsing.html_links import FOLLOWED_KINDS
 from beamtrawl.transforms.parsing.registry import kinds_of
 from beamtrawl.transforms.settings import Settings
 from beamtrawl.transforms.tables.schemas import FRONTIER, URLS

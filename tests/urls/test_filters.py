@@ -7,8 +7,7 @@ import pytest
 
 from beamtrawl.transforms.settings import Scope
 from beamtrawl.transforms.urls import filters
-from beamtrawl.transforms.urls.filter_plugins import MAX_REASON, reject_by_plugin
-from beamtrawl.transforms.urls.filters import UrlFilter
+from beamtrawl.transforms.urls.filters import MAX_REASON, UrlFilter, reject_by_plugin
 
 # Stated here and not imported: a changed limit fails a test.
 MAX_REDIRECTS = 10

@@ -1,5 +1,6 @@
 """Evidence for and against alias rules, and the state of a rule that follows from it (docs/aliases.md)."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -112,15 +113,13 @@ def choose(before: Mapping[Stratum, Row], suggested: Iterable[tuple[Rule, bytes]
     `suggested` are rules that explain why two URLs of this round have the same content, with its digest.
     """
     used = {rule for (rule, _), row in before.items() if row["state"] == "used"}
-    strength: dict[Rule, int] = {}
+    strength = Counter(rule for rule, _ in set(suggested))
     for (rule, _), row in before.items():
         if row["state"] == "proposed":
-            strength[rule] = strength.get(rule, 0) + row["support"]
-    for rule, _ in set(suggested):
-        strength[rule] = strength.get(rule, 0) + 1
-    chosen, taken = sorted(used), dict[str, int]()
+            strength[rule] += row["support"]
+    chosen, taken = sorted(used), Counter[str]()
     for rule in sorted(strength.keys() - used, key=lambda rule: (-strength[rule], rule)):
-        taken[rule.origin] = taken.get(rule.origin, 0) + 1
+        taken[rule.origin] += 1
         if taken[rule.origin] <= MAX_TRACKED:
             chosen.append(rule)
     return sorted(chosen)

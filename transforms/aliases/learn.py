@@ -16,7 +16,7 @@ from ..duplicates.exact import PAIRS
 from ..tables.batches import Batch, batches_by, from_ipc, read_ipc, split, to_ipc
 from ..tables.bloom import partitions, shard
 from ..tables.schemas import KEY, URLS, Row
-from ..tables.table_files import TableFile, conform, open_parquet, statistics
+from ..tables.table_files import TableFile, conform, open_parquet, statistics, with_columns
 from ..urls.canonical import host, url_key
 from .apply import ALIAS, is_free, stands_for
 from .evidence import ENOUGH, ENOUGH_MORE, Member, Pair, choose, weigh, with_pairs
@@ -67,9 +67,9 @@ def seen_before(batch: Batch) -> Iterator[Batch]:
     table = table.filter(pc.and_(pc.is_valid(table["digest"]), pc.is_in(table["state"], pa.array(["fetched", ALIAS]))))
     is_alias = pc.equal(table["state"], ALIAS).combine_chunks()
     firsts = list(map(stands_for, table["reason"].filter(is_alias).to_pylist()))
-    for name, values in (("url", firsts), ("host", list(map(host, firsts)))):
-        column = pc.replace_with_mask(table[name], is_alias, pa.array(values, pa.string()))
-        table = table.set_column(table.column_names.index(name), name, column)
+    values = {"url": pa.array(firsts, pa.string()), "host": pa.array(map(host, firsts), pa.string())}
+    replaced = {name: pc.replace_with_mask(table[name], is_alias, column) for name, column in values.items()}
+    table = with_columns(table, **replaced)
     yield batch[0], to_ipc(conform(table, CONTENTS_OF_URLS))
 
 
@@ -300,7 +300,5 @@ class FreeAliases(beam.PTransform):
 def _as_candidates(rows: pa.Table) -> pa.Table:
     """Candidates for aliases with an inbound link; an alias without one is only the normal form of other URLs."""
     linked = rows.filter(pc.is_valid(rows["discovered_from"]))
-    redirects = pc.fill_null(linked["redirects"], 0)
-    table = linked.append_column("referrer", linked["discovered_from"])
-    table = table.set_column(table.column_names.index("redirects"), "redirects", redirects)
-    return conform(table, CANDIDATES)
+    table = with_columns(linked, redirects=pc.fill_null(linked["redirects"], 0))
+    return conform(table.append_column("referrer", linked["discovered_from"]), CANDIDATES)

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ..urls.canonical import dedup_form, host, neatness, origin
+from ..urls.dedup import split
 from .exempt import EXEMPT_NOTHING, Exempt
 from .scopes import Where, scope_of
 
@@ -61,7 +62,7 @@ def explain_pair(one: str, other: str) -> Rule | None:
     >>> explain_pair("http://a.org/b/index.html", "http://a.org/b/")
     Rule(origin='http://a.org', kind='index_page', detail='index.html')
     """
-    (origin_a, path_a, query_a), (origin_b, path_b, query_b) = _split(one), _split(other)
+    (origin_a, path_a, query_a), (origin_b, path_b, query_b) = split(one), split(other)
     if origin_a != origin_b:
         return _between_origins(origin_a, origin_b) if (path_a, query_a) == (path_b, query_b) else None
     if query_a != query_b:
@@ -83,7 +84,7 @@ def explain_pair(one: str, other: str) -> Rule | None:
 
 def apply(rule: Rule, url: str) -> str:
     """A URL in dedup form, rewritten by a rule; the URL itself if the rule does not apply."""
-    start, path, query = _split(url)
+    start, path, query = split(url)
     if start != rule.origin:
         return url
     if rule.kind in BETWEEN_ORIGINS:
@@ -101,7 +102,7 @@ def apply(rule: Rule, url: str) -> str:
 
 def undo(rule: Rule, url: str) -> str | None:
     """The only other URL that a rule rewrites to this one; None if there is none, or an unlimited number."""
-    start, path, query = _split(url)
+    start, path, query = split(url)
     tail = f"?{query}" if query else ""
     if rule.kind in BETWEEN_ORIGINS:
         return rule.origin + path + tail if start == rule.detail else None
@@ -231,10 +232,3 @@ def _without(query: str, name: str) -> str:
 def _lower(path: str) -> str:
     """The path in lower case except for escapes, which stay in upper case (RFC 3986 section 6.2.2.1)."""
     return _ESCAPE_OR_CAPITALS.sub(lambda match: match[0] if match[0][0] == "%" else match[0].lower(), path)
-
-
-def _split(url: str) -> tuple[str, str, str]:
-    """(origin, path, query) of a canonical URL."""
-    start, _, query = url.partition("?")
-    end = start.find("/", 8)
-    return start[:end], start[end:], query

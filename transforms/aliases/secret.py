@@ -4,7 +4,6 @@ import hashlib
 import secrets
 
 from ..directory.crawl_dir import CrawlDir, CrawlDirError
-from ..files import filesystem
 
 NAME = "secret"
 """The file of the crawl directory."""
@@ -18,8 +17,7 @@ def crawl_secret(crawl: CrawlDir) -> bytes:
     It is in no manifest and no table. On a local disk only the owner of the directory can read it.
     """
     if not crawl.exists(NAME):
-        path, text = crawl.path(NAME), secrets.token_hex(_BYTES)
-        filesystem.store_of(path).write_new(path, text.encode(), mode=0o600)
+        crawl.write_new(NAME, secrets.token_hex(_BYTES), mode=0o600)
     try:
         return bytes.fromhex(crawl.read_text(NAME))
     except ValueError as error:

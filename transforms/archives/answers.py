@@ -1,6 +1,7 @@
 """The answer in a record of an archive."""
 
 import sys
+from collections.abc import Callable
 
 from ..http.reply import Headers, Reply
 from ..outcomes import Outcome
@@ -36,13 +37,8 @@ def reply_of(record: Record, digest: str | None, body_bytes: int, head_bytes: in
     """
     status, headers, rest = head_of(record, head_bytes)
     headers = original_headers(headers)
-    check, body, rests = PayloadDigest(digest or ""), bytearray(), [rest]
-
-    def read(size: int) -> bytes:
-        data = (rests.pop() if rests else b"") or record.read(size)
-        check.as_it_is(data)
-        return data
-
+    check, body = PayloadDigest(digest or ""), bytearray()
+    read = _payload(record, rest, check)
     failure, error, is_cut = None, None, bool(record.field("WARC-Truncated"))
     try:
         decoded, lacks_chunks = decode_body(read, headers, body_bytes, body.extend, check.without_chunks)
@@ -68,16 +64,10 @@ def contradicts(record: Record, head: tuple[int, Headers, bytes], digest: str | 
     check, (_, headers, rest) = PayloadDigest(digest or ""), head
     if not check.is_understood:
         return False
-    rests = [rest]
-
-    def read(size: int) -> bytes:
-        data = (rests.pop() if rests else b"") or record.read(size)
-        check.as_it_is(data)
-        return data
-
+    read = _payload(record, rest, check)
     try:
         if is_chunked(headers):
-            decode_body(read, [("Transfer-Encoding", "chunked")], sys.maxsize, _forget, check.without_chunks)
+            decode_body(read, [("Transfer-Encoding", "chunked")], sys.maxsize, lambda _: None, check.without_chunks)
         while read(_CHUNK):
             pass
     except DamagedError:
@@ -85,5 +75,13 @@ def contradicts(record: Record, head: tuple[int, Headers, bytes], digest: str | 
     return not check.agrees
 
 
-def _forget(_: bytes) -> None:
-    pass
+def _payload(record: Record, rest: bytes, check: PayloadDigest) -> Callable[[int], bytes]:
+    """A function that reads the payload of a record, of which `rest` is read already, for its digest, too."""
+    rests = [rest]
+
+    def read(size: int) -> bytes:
+        data = (rests.pop() if rests else b"") or record.read(size)
+        check.as_it_is(data)
+        return data
+
+    return read

@@ -55,7 +55,6 @@ PLAN = pa.schema(
 )
 """The visits of an import, by the file that has their payload."""
 
-
 _BATCH = 20_000
 
 

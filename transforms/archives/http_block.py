@@ -3,10 +3,9 @@
 import io
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from ..http.content_coding import DECODE_ERRORS, Decoder
-from ..http.reply import Headers, content_type
+from ..http.reply import Headers, content_type, joined
 from ..http.response_body import Body, Pace, read_body
 from ..http.response_head import read_head
 
@@ -18,23 +17,18 @@ _BINARY_BYTE = re.compile(rb"[\0-\x08\x0e-\x1a]")
 _ENDLESS = Pace(0, float("inf"), 0)
 
 
-class AnswerHead(NamedTuple):
-    """The head of an answer, and the first bytes of its body that were read with it."""
+def read_answer_head(read: Callable[[int], bytes], limit: int) -> tuple[int, Headers, bytes]:
+    """(status, headers, first bytes of the body that were read with them), of at most `limit` bytes.
 
-    status: int
-    headers: Headers
-    rest: bytes
-
-
-def read_answer_head(read: Callable[[int], bytes], limit: int) -> AnswerHead:
-    """The head in a block, of at most `limit` bytes; RequestError if there is none (as `response_head.read_head`)."""
+    RequestError if the block has none (as `response_head.read_head`).
+    """
     start = _read_fully(read, limit + 1)
     has_end = any(end in start for end in (b"\n\n", b"\r\n\r\n", b"\n\r\n"))
     if not has_end and start.endswith(b"\n") and len(start) <= limit:  # a revisit may end with its head
         start += b"\r\n\r\n"
     lines = io.BytesIO(start)
     head = read_head(lines.readline, limit)
-    return AnswerHead(head.status, head.fields, lines.read())
+    return head.status, head.fields, lines.read()
 
 
 def _read_fully(read: Callable[[int], bytes], size: int) -> bytes:
@@ -57,14 +51,9 @@ def original_headers(headers: Headers) -> Headers:
     ]
 
 
-def coding_of(headers: Headers) -> str:
-    """The value of all Content-Encoding headers."""
-    return ",".join(value for name, value in headers if name.lower() == "content-encoding")
-
-
 def is_chunked(headers: Headers) -> bool:
     """Whether a Transfer-Encoding header says that the body is in chunks."""
-    return any(name.lower() == "transfer-encoding" and "chunked" in value.lower() for name, value in headers)
+    return "chunked" in joined(headers, "transfer-encoding").lower()
 
 
 def decode_body(
@@ -85,7 +74,7 @@ def decode_body(
     if is_chunked(headers) and _SIZE_LINE.match(source.peek(_MOST_SIZE_LINE)):
         chunks = _Dechunked(source, unchunked)
         source = _Source(chunks.read)
-    coding = coding_of(headers)
+    coding = joined(headers, "content-encoding")
     if coding and not _begins_like(source.peek(_CHUNK), coding):
         coding = ""
     body = read_body(source.read, coding, limit, _ENDLESS, lambda: 0.0, append, content_type(headers))

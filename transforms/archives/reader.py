@@ -33,14 +33,14 @@ class DamagedError(Exception):
 class Record:
     """A record; its block can be read once, until the next record is taken."""
 
-    def __init__(self, stream: "_Stream", fields: dict[str, str], number: int, offset: int) -> None:
-        self._stream, self._fields, self.number, self.offset = stream, fields, number, offset
+    def __init__(self, members: "_Members", fields: dict[str, str], number: int, offset: int) -> None:
+        self._members, self._fields, self.number, self.offset = members, fields, number, offset
         type_ = self.field("WARC-Type").lower()
         self.type = type_ if type_ in TYPES else "unknown"
         if not re.fullmatch(r"\d{1,18}", length := self.field("Content-Length"), re.ASCII):
             raise DamagedError(f"the length of a record is {length[:40]!r}")
         self.length = self._left = int(length)
-        self.begin = self.end = stream.position  # of the block
+        self.end = members.position  # of the block, as far as it was read
         self.is_whole = False  # its block was read to its end
 
     def field(self, name: str) -> str:
@@ -49,7 +49,7 @@ class Record:
 
     def read(self, size: int) -> bytes:
         """Up to `size` further bytes of the block, none at its end; DamagedError if it cannot be read."""
-        data = self._stream.read(min(size, self._left))
+        data = self._members.read(min(size, self._left))
         self._left -= len(data)
         return data
 
@@ -59,10 +59,10 @@ class Record:
             pass
         if self._left:
             raise DamagedError(f"the file ends after {self.length - self._left} of the {self.length} bytes of a record")
-        self.is_whole, self.end = True, self._stream.position
+        self.is_whole, self.end = True, self._members.position
 
 
-class _Stream:
+class _Members:
     """The decoded bytes of a file from a position on: plain, or in members of gzip or frames of zstd."""
 
     def __init__(self, file: BinaryIO, start: int) -> None:
@@ -70,18 +70,15 @@ class _Stream:
         self._file, self._raw = file, file.read(len(_ZSTD))
         self._decoder: Any = None
         self._data, self._place = b"", 0  # decoded bytes, and how many of them are read
-        self.member = start
+        self.start = start  # of the member that is decoded now
         self.is_plain = not self._raw.startswith((_GZIP, _ZSTD))
-        self._offset = -1  # of the last record
-        self.skips = False  # bytes of no record, behind it in its member
-        self.resume = start + 1  # where to search for the next record after damage
 
     @property
     def position(self) -> int:
-        """Where the next byte is; within a member, behind the start of that."""
+        """Where the next byte is; within a member, where the search for the next member begins."""
         left = len(self._data) - self._place
         if self._decoder or (left and not self.is_plain):
-            return self.member + 1
+            return self.start + 1
         return self._file.tell() - len(self._raw) - left
 
     def read(self, size: int) -> bytes:
@@ -100,6 +97,10 @@ class _Stream:
             self._data, self._place = self._data[self._place :] + more, 0
         return self.read(end + 1 - self._place)
 
+    def unread(self, count: int) -> None:
+        """The last bytes of a line are read again."""
+        self._place -= count
+
     def _more(self) -> bytes:
         """Further decoded bytes; none at the end of the file."""
         while True:
@@ -110,7 +111,7 @@ class _Stream:
                 self._raw = b""
                 return raw
             if not self._decoder:
-                self._raw, self.member = raw, self._file.tell() - len(raw)
+                self._raw, self.start = raw, self._file.tell() - len(raw)
                 self._decoder = _decoder(raw)
             try:
                 data: bytes = self._decoder.decompress(raw, _CHUNK)
@@ -125,32 +126,49 @@ class _Stream:
             if data:
                 return data
 
-    def record(self, number: int) -> Record | None:
-        """The next record; None at the end. DamagedError for a head that is none, and for bytes of no record.
 
-        Behind such bytes within a member, the next call goes on: another place in it cannot be found.
+class _Records:
+    """The records of a file from a position on, up to what is damaged."""
+
+    def __init__(self, file: BinaryIO, start: int) -> None:
+        self._members = _Members(file, start)
+        self.start = start
+        self.last: Record | None = None
+        self.search_from = start + 1  # for the next record after damage: what is before was read, or is damaged
+        self.goes_on = False  # after damage: behind it in its member, where no other place can be found
+
+    @property
+    def is_in_last_member(self) -> bool:
+        """Whether what is read next is in the member of the last record."""
+        return self.last is not None and self.last.offset == self._members.start
+
+    def next(self, number: int) -> Record | None:
+        """The next record, once the block of the last one was drained; None at the end.
+
+        DamagedError for a head that is none, and for bytes of no record.
         """
-        skips, self.skips = self.skips, False
-        while line := self.line(HEAD_BYTES):
+        members, is_behind_damage, self.goes_on = self._members, self.goes_on, False
+        while line := members.line(HEAD_BYTES):
             version = _VERSION.search(line)
-            if not _BLANK.fullmatch(line[: version.start()] if version else line) and not skips:
+            is_blank = _BLANK.fullmatch(line[: version.start()] if version else line)
+            if not is_blank and not is_behind_damage:
                 is_cut = len(line) < HEAD_BYTES and not line.endswith(b"\n")
-                self.skips = not (is_cut or self.is_plain) and self.member == self._offset
-                self._place -= len(version[0]) if version else 0
+                self.goes_on = self.is_in_last_member and not members.is_plain and not is_cut
+                members.unread(len(version[0]) if version else 0)
                 raise DamagedError(_CUT if is_cut else "a record is not as long as it says")
             if version:
-                self._offset = self.position - len(version[0]) if self.is_plain else self.member
-                self.resume = self._offset + 1
-                record = Record(self, self._fields(), number, self._offset)
-                self.resume = record.begin
-                return record
-            self.resume = self.position
+                offset = members.position - len(version[0]) if members.is_plain else members.start
+                self.search_from = offset + 1
+                self.last = Record(members, self._fields(), number, offset)
+                self.search_from = self.last.end
+                return self.last
+            self.search_from = members.position
         return None
 
     def _fields(self) -> dict[str, str]:
         """The named fields in a head, by name in lower case; of several with one name, the first."""
         fields, name, left = dict[str, str](), "", HEAD_BYTES
-        while (line := self.line(left)).strip(b"\r\n"):
+        while (line := self._members.line(left)).strip(b"\r\n"):
             left -= len(line)
             text = line.decode("utf-8", "replace")
             if text[0] in " \t":
@@ -173,32 +191,42 @@ def read_records(source: Source) -> Iterator[Record | Trouble]:
         if problem := _foreign(file):
             yield Trouble(source.name, 0, problem)
             return
-        start, number, stream, last = 0, 0, _Stream(file, 0), None
+        number, records = 0, _Records(file, 0)
         for damaged in range(1, _MOST_DAMAGED + 1):
             try:
-                while last := stream.record(number):
+                while record := records.next(number):
                     number += 1
-                    yield last
-                    last.drain()
+                    yield record
+                    record.drain()
                 return
             except DamagedError as error:
                 problem = str(error)
-                if error.__cause__ and last and stream.member == last.offset:
-                    last.is_whole = False
-            place = last.offset if last else start
-            following = None if stream.skips or damaged == _MOST_DAMAGED else _next_record(file, stream.resume)
-            if following is not None:
-                if last and following < last.end:
-                    last.is_whole = False
-                start, stream, last = following, _Stream(file, following), None
-                problem += f"; the import goes on at byte {start}"
-            elif stream.skips and damaged < _MOST_DAMAGED:
+                if error.__cause__ and records.last and records.is_in_last_member:  # what cannot be decoded
+                    records.last.is_whole = False
+            place = records.last.offset if records.last else records.start
+            following = _behind_damage(file, records) if damaged < _MOST_DAMAGED else None
+            if following is records:
                 problem += "; the import goes on behind it"
+            elif following:
+                problem += f"; the import goes on at byte {following.start}"
             elif problem != _CUT:
                 problem += "; what follows in this file is left out"
             yield Trouble(source.name, place, problem)
-            if following is None and not stream.skips:
+            if following is None:
                 return
+            records = following
+
+
+def _behind_damage(file: BinaryIO, records: _Records) -> _Records | None:
+    """The records behind the damage that has ended others; None if there are none."""
+    if records.goes_on:
+        return records
+    place = _next_record(file, records.search_from)
+    if place is None:
+        return None
+    if records.last and place < records.last.end:  # it said that it is longer than it is
+        records.last.is_whole = False
+    return _Records(file, place)
 
 
 def _decoder(data: bytes) -> Any:

@@ -4,11 +4,10 @@ from typing import TypedDict
 
 import pyarrow as pa
 
-from ..tables.schemas import DOCUMENTS, KEY, LINKS, NEAR, SITEMAP, VISITS
+from ..tables.schemas import DOCUMENTS, KEY, LINKS, NEAR, VISITS
 from ..tables.schemas.columns import Binary, Bool, Float64, Int32, Int64, Key, Sitemap, Text, Time, schema_of
 
 NOT_FOLLOWED = "not_followed"  # a link of a kind that is not followed: an image, a style sheet, …
-
 
 LINK = pa.struct(
     [
@@ -24,7 +23,6 @@ LINK = pa.struct(
     ]
 )
 
-
 PAGES = pa.schema(
     [
         *DOCUMENTS,
@@ -39,28 +37,22 @@ PAGES = pa.schema(
     ]
 )
 
+_OF_VISITS = (
+    "url_key url host outcome status fetched_at depth referrer attempt priority redirects discovered_round"
+    " host_failures redirect_to digest_before kind sitemap links_without_news foreign"
+)
 
 FACTS = pa.schema(
     [
-        *((name, VISITS.field(name).type) for name in ("url_key", "url", "host", "outcome", "status", "fetched_at")),
-        *((name, VISITS.field(name).type) for name in ("depth", "referrer", "attempt", "priority", "redirects")),
-        ("discovered_round", pa.int32()),
-        ("host_failures", pa.int32()),
-        ("redirect_to", pa.string()),
+        *map(VISITS.field, _OF_VISITS.split()),
         ("respelled", pa.string()),  # the URL of a redirect that leads to another spelling of the same URL
         ("digest", KEY),
-        ("digest_before", KEY),
         ("denied_meta", pa.bool_()),
         ("denied_search", pa.bool_()),
         ("etag", pa.string()),
         ("last_modified", pa.string()),
-        ("kind", pa.string()),
-        ("sitemap", SITEMAP),
-        ("links_without_news", pa.bool_()),
-        ("foreign", pa.bool_()),
     ]
 )
-
 
 CONTENTS = pa.schema(
     [
@@ -116,7 +108,6 @@ class YieldRow(TypedDict):
 
 YIELDS = schema_of(YieldRow)
 """The input of trap detection for a URL that was requested for the first time."""
-
 
 Rejection = tuple[tuple[str, str], tuple[int, list[str]]]
 """((reason, host), (count, samples))"""

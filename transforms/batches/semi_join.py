@@ -61,26 +61,11 @@ class CollectKeys(beam.PTransform):
         return batches | "CollectKeys" >> beam.CombineGlobally(self._fn)
 
 
-class _CollectSetFn(beam.CombineFn):
-    def create_accumulator(self) -> set[Any]:
-        return set()
-
-    def add_input(self, values: set[Any], value: Any) -> set[Any]:
-        values.add(value)
-        return values
-
-    def merge_accumulators(self, found: Iterable[set[Any]]) -> set[Any]:
-        return set().union(*found)
-
-    def extract_output(self, values: set[Any]) -> Any:
-        return sorted(values)
-
-
 class CollectSet(beam.PTransform):
     """The distinct values as one list, sorted."""
 
     def expand(self, values: beam.PCollection) -> beam.PCollection[list]:
-        return values | "CollectSet" >> beam.CombineGlobally(_CollectSetFn())
+        return values | "CollectSet" >> beam.combiners.ToSet() | "Sort" >> beam.Map(sorted)
 
 
 class CollectHosts(beam.PTransform):

@@ -1,5 +1,6 @@
 """Writes tables in a pipeline, and a list of the written files for the driver."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -38,12 +39,10 @@ def closed(writer: TableWriter) -> Iterator[TableFile]:
 
 
 def _counts(rows: Iterable[Mapping[str, Any]], count_by: str | None, weight: str | None) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    if count_by is None:
-        return counts
-    for row in rows:
-        name = row[count_by]
-        counts[name] = counts.get(name, 0) + (row[weight] if weight else 1)
+    counts = Counter[str]()
+    if count_by is not None:
+        for row in rows:
+            counts[row[count_by]] += row[weight] if weight else 1
     return counts
 
 

@@ -17,7 +17,6 @@ from ..tables.table_files import TableFile
 from .checkpoints import is_checkpoint, new_name, parse_checkpoint, render_checkpoint
 from .claims import Claim, read_owner
 from .manifests import (
-    FORMAT,
     REDO,
     RESTORE,
     Manifest,
@@ -28,25 +27,6 @@ from .manifests import (
     program,
     render_manifest,
 )
-
-__all__ = [
-    "FORMAT",
-    "CrawlDir",
-    "CrawlDirError",
-    "Manifest",
-    "Step",
-    "files_of",
-    "frontier_files",
-    "iso",
-    "next_step",
-    "parse_manifest",
-    "paths_of",
-    "program",
-    "render_manifest",
-    "visible_files",
-    "without_replaced",
-]
-
 
 _AT_ONCE = 8  # files that are made durable
 
@@ -89,11 +69,16 @@ def paths_of(manifests: Iterable[Manifest], table: str) -> list[str]:
     return [file.path for file in files_of(manifests, table)]
 
 
-def frontier_files(manifests: Iterable[Manifest]) -> list[TableFile]:
-    """The files of the frontier that no committed update has consumed."""
+def unconsumed(manifests: Iterable[Manifest], table: str) -> list[TableFile]:
+    """The files of a table that no committed step has consumed."""
     manifests = list(manifests)
     consumed = {path for m in manifests for path in m.consumed}
-    return [file for file in files_of(manifests, "frontier") if file.path not in consumed]
+    return [file for file in files_of(manifests, table) if file.path not in consumed]
+
+
+def frontier_files(manifests: Iterable[Manifest]) -> list[TableFile]:
+    """The files of the frontier that no committed update has consumed."""
+    return unconsumed(manifests, "frontier")
 
 
 def current_files(manifests: Iterable[Manifest], table: str) -> list[TableFile]:
@@ -158,9 +143,9 @@ class CrawlDir:
         """Writes a file atomically and durably: a reader sees the old text or the new one."""
         self._store.write_whole(self.path(relative), text.encode())
 
-    def write_new(self, relative: str, text: str) -> bool:
+    def write_new(self, relative: str, text: str, mode: int = 0o666) -> bool:
         """`write_text` unless the file exists; on local disks and object stores one of concurrent writers succeeds."""
-        return self._store.write_new(self.path(relative), text.encode())
+        return self._store.write_new(self.path(relative), text.encode(), mode)
 
     def change_text(self, relative: str, change: Callable[[str], str]) -> None:
         """Replaces the text of a file, "" if there is none, by a function of it; no concurrent change is lost.

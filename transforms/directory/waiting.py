@@ -1,6 +1,5 @@
 """The waiting URLs: the rows of frontier files without those that have left (docs/decisions/frontier.md)."""
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 
 from ..tables.key_scan import Wanted, groups_with
 from ..tables.schemas import FRONTIER, FRONTIER_LEFT
-from ..tables.table_files import TableFile, conform, open_parquet, present, read_table
-from .crawl_dir import CrawlDir, Manifest, files_of, frontier_files
+from ..tables.table_files import TableFile, conform, open_parquet, present, read_table, round_of, with_columns
+from .crawl_dir import CrawlDir, Manifest, frontier_files, unconsumed
 
 MATCHED = pa.schema([*FRONTIER, FRONTIER_LEFT.field("path"), FRONTIER_LEFT.field("number")])
 """A row of the frontier with its position."""
@@ -44,9 +43,7 @@ class Waiting(NamedTuple):
 
 def left_files(manifests: Iterable[Manifest]) -> list[TableFile]:
     """The files of frontier_left that concern frontier files in use."""
-    manifests = list(manifests)
-    consumed = {path for m in manifests for path in m.consumed}
-    return [file for file in files_of(manifests, "frontier_left") if file.path not in consumed]
+    return unconsumed(manifests, "frontier_left")
 
 
 class Left:
@@ -204,17 +201,7 @@ def with_deferred(rows: pa.Table) -> pa.Table:
     """The rows of a file of an earlier round with their reasons of now."""
     is_late = pc.is_in(rows["reason"], pa.array(_UNVISITED))
     reasons = pc.if_else(is_late, pa.scalar("deferred"), rows["reason"])
-    return rows.set_column(rows.column_names.index("reason"), "reason", reasons)
-
-
-def round_of(path: str) -> int:
-    """The first round that may read a frontier file.
-
-    >>> round_of("frontier/round=000012/part-3f.parquet")
-    12
-    """
-    found = re.search(r"/round=(\d+)/", path)
-    return int(found[1]) if found else 1 << 30
+    return with_columns(rows, reason=reasons)
 
 
 class Settled(NamedTuple):

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
 from ..batches.batch_schemas import CANDIDATES, NOT_FOLLOWED, CandidateRow
+from ..batches.found_urls import candidate
 from ..batches.partitions import Partition, in_one_place, tagged
 from ..batches.writers import write_rows
 from ..tables.batches import Batch, read_ipc, split
@@ -64,7 +65,7 @@ def external_of(visits: Sequence[VisitRow], links: pa.ListArray, url_filter: Url
             reasons[url] = url_filter.reject_external(url)
         if reasons[url] is None:
             _add(least, key, (depth, visits[parent]["url"], url))
-    rows = [_candidate(key, way) for (_, key), way in _first(least, known.room).items()]
+    rows = list(map(_candidate, _first(least, known.room).values()))
     return pa.Table.from_pylist(rows, schema=CANDIDATES)
 
 
@@ -85,7 +86,7 @@ def admitted(batches: Iterable[pa.Table], room: int) -> list[CandidateRow]:
     shortest = dict[bytes, Way]()
     for (_, key), way in _first(least, room).items():
         shortest[key] = min(way, shortest.get(key, way))
-    return [_candidate(key, way) for key, way in sorted(shortest.items(), key=lambda item: item[1])]
+    return list(map(_candidate, sorted(shortest.values())))
 
 
 def _add(least: Ways, key: bytes, way: Way) -> None:
@@ -102,19 +103,9 @@ def _first(least: Ways, count: int) -> Ways:
     return {name: way for _, way, name in sorted(links)[:count]}
 
 
-def _candidate(key: bytes, way: Way) -> CandidateRow:
+def _candidate(way: Way) -> CandidateRow:
     depth, page, url = way
-    return {
-        "url_key": key,
-        "url": url,
-        "host": host(url),
-        "depth": depth,
-        "redirects": 0,
-        "score": 0.0,
-        "referrer": page,
-        "kind": EXTERNAL,
-        "foreign": True,
-    }
+    return candidate(url, page, depth) | CandidateRow(kind=EXTERNAL, foreign=True)
 
 
 class Admitted(NamedTuple):

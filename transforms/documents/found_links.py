@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from .. import urls
 from ..batches.batch_schemas import CANDIDATES, LINK, NOT_FOLLOWED, CandidateRow
 from ..parsing.crawl_scope import CrawlScope
-from ..parsing.html_links import Fragment
-from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, followed
+from ..parsing.html_links import FOLLOWED_KINDS, Fragment, Link, followed
+from ..parsing.source import Page
 from ..tables.batches import Batch, split
 from ..tables.schemas import KEY, VisitRow
 from ..urls.filters import UrlFilter

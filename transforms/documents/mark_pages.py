@@ -19,6 +19,7 @@ from ..indexing.write_segment import in_order
 from ..parsing import rel_canonical
 from ..tables.batches import cuts, from_ipc, read_ipc, to_ipc
 from ..tables.schemas import KEY
+from ..tables.table_files import with_columns
 from ..traps.watch_yields import STALE
 
 CONTENT = ("text", "headings", "sections", "links")
@@ -59,9 +60,10 @@ class MarkFn(StageFn):
         read = [read_ipc(batch, _FACTS) for batch in batches]
         stale = from_ipc(sides["stale"], STALE)
         gone = set(stale.filter(stale["is_gone"])["url_key"].to_pylist())
-        facts = mark_duplicates(pa.concat_tables([_EMPTY, *read]), from_ipc(sides["duplicates"], DUPLICATES))
+        facts = pa.concat_tables([_EMPTY, *read])
+        facts = with_keys(facts, from_ipc(sides["duplicates"], DUPLICATES), "duplicate_of")
         facts = judge_canonicals(facts, [*dead, *gone], lambda keys: texts_of(batches, keys))
-        facts = mark_copies(facts, from_ipc(sides["copies"], COPIES))
+        facts = with_keys(facts, from_ipc(sides["copies"], COPIES), "same_content_as")
         facts = mark_links_without_news(facts, stale)
         facts = mark_near_duplicates(facts, from_ipc(sides["near"], VERDICTS))
         sizes = [pc.sum(rows["content_bytes"]).as_py() for rows in read]
@@ -115,18 +117,10 @@ def pages_of(part: Part) -> pa.Table:
     return pages.take(in_order(pages))
 
 
-def mark_duplicates(pages: pa.Table, duplicates: pa.Table) -> pa.Table:
-    """The pages with `duplicate_of` set for duplicates."""
-    owner = dict(zip(duplicates["url_key"].to_pylist(), duplicates["duplicate_of"].to_pylist(), strict=True))
-    owners = pa.array([owner.get(key) for key in pages["url_key"].to_pylist()], KEY)
-    return pages.set_column(pages.schema.get_field_index("duplicate_of"), PAGES.field("duplicate_of"), owners)
-
-
-def mark_copies(pages: pa.Table, copies: pa.Table) -> pa.Table:
-    """The pages with `same_content_as` set where another site has the same content."""
-    firsts = dict(zip(copies["url_key"].to_pylist(), copies["same_content_as"].to_pylist(), strict=True))
-    column = pa.array([firsts.get(key) for key in pages["url_key"].to_pylist()], KEY)
-    return pages.set_column(pages.schema.get_field_index("same_content_as"), PAGES.field("same_content_as"), column)
+def with_keys(pages: pa.Table, rows: pa.Table, name: str) -> pa.Table:
+    """The pages with a column of keys as rows of some of them have it; null for the others."""
+    key_of = dict(zip(rows["url_key"].to_pylist(), rows[name].to_pylist(), strict=True))
+    return with_columns(pages, **{name: pa.array(map(key_of.get, pages["url_key"].to_pylist()), KEY)})
 
 
 def judge_canonicals(
@@ -139,23 +133,16 @@ def judge_canonicals(
     documents = pages.filter(pages["is_document"]).select(columns)
     ignored, joined = rel_canonical.judge(documents.to_pylist(), dead, texts)
     keys = pages["url_key"].to_pylist()
-    reasons = pc.coalesce(pa.array([ignored.get(key) for key in keys], pa.string()), pages["canonical_ignored"])
-    pages = pages.set_column(
-        pages.schema.get_field_index("canonical_ignored"), PAGES.field("canonical_ignored"), reasons
-    )
-    rows = [{"url_key": key, "duplicate_of": target} for key, target in joined.items()]
-    known = zip(keys, pages["duplicate_of"].to_pylist(), strict=True)
-    rows += [{"url_key": key, "duplicate_of": owner} for key, owner in known if owner]
-    return mark_duplicates(pages, pa.Table.from_pylist(rows, schema=DUPLICATES))
+    reasons = pc.coalesce(pa.array(map(ignored.get, keys), pa.string()), pages["canonical_ignored"])
+    targets = pc.coalesce(pages["duplicate_of"], pa.array(map(joined.get, keys), KEY))
+    return with_columns(pages, canonical_ignored=reasons, duplicate_of=targets)
 
 
 def mark_links_without_news(pages: pa.Table, stale: pa.Table) -> pa.Table:
     """The pages with `links_without_news` set; a redirect keeps its own value."""
     is_stale = pc.is_in(pages["url_key"], stale["url_key"])
     links_without_news = pc.if_else(pages["is_document"], is_stale, pc.fill_null(pages["links_without_news"], False))
-    return pages.set_column(
-        pages.schema.get_field_index("links_without_news"), PAGES.field("links_without_news"), links_without_news
-    )
+    return with_columns(pages, links_without_news=links_without_news)
 
 
 _EMPTY = pa.schema([field for field in PAGES if field.name not in CONTENT]).empty_table()

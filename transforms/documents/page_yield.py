@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from ..batches.batch_schemas import YieldRow
 from ..outcomes import Outcome
-from ..parsing.html_page import Page, followed
+from ..parsing.html_links import followed
+from ..parsing.source import Page
 from ..tables.schemas.fetching import VisitRow
 from ..tables.sitemap_terms import LESSER
 from ..traps.novelty import pack, unpack

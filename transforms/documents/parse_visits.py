@@ -1,7 +1,6 @@
 """Parses the visits of a round into pages, links, per-URL facts and alerts, in batches."""
 
 import dataclasses
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -11,7 +10,8 @@ import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
 from .. import urls
-from ..batches.batch_schemas import CANDIDATES, CONTENTS, FACTS, PAGES, YIELDS, Rejection
+from ..batches.batch_schemas import CONTENTS, FACTS, PAGES, YIELDS, Rejection
+from ..batches.found_urls import FoundUrls
 from ..batches.partitions import StageFn, tagged
 from ..batches.stage_progress import StageProgress
 from ..directory.crawl_dir import CrawlDir
@@ -27,11 +27,11 @@ from ..outcomes import Outcome
 from ..parsing import rel_canonical
 from ..parsing.boilerplate import without_boilerplate
 from ..parsing.crawl_scope import CrawlScope
-from ..parsing.html_links import refresh
-from ..parsing.html_page import FOLLOWED_KINDS, Link, Page, parse_page
+from ..parsing.html_links import FOLLOWED_KINDS, Link, refresh
+from ..parsing.html_page import parse_page
 from ..parsing.page_rules import NO_RULES, PageRules, page_rules
 from ..parsing.registry import kinds_of
-from ..parsing.source import with_language
+from ..parsing.source import Page, with_language
 from ..parsing.spam import SOFT_404, quality_of
 from ..rights.usage import Usage
 from ..settings import Extract, MainText
@@ -45,7 +45,7 @@ from .external import Known, external_of
 from .found_links import key_of, links_column
 from .mark_pages import content_bytes
 from .page_yield import yield_rows
-from .requisites import Requisites, licences_of, requisites_of
+from .requisites import licences_of, requisites_of
 
 
 def probe_page(visit: dict[str, Any], robot: str, kinds: tuple[str, ...], rules: PageRules = NO_RULES) -> Page | None:
@@ -138,7 +138,6 @@ def judged(url: str, page: Page, near: bool, index_scope: IndexScope = WHOLE) ->
 
 
 _PAGE_COLUMNS = [field for field in Page.__dataclass_fields__ if field in DOCUMENTS.names]
-
 
 _MOST_RESPELLED = 3  # consecutive redirects; a site that requires cookies may redirect endlessly
 
@@ -234,13 +233,12 @@ class ParseFn(StageFn):
     def process(self, row_groups: tuple[str, Sequence[int]]) -> "Iterator[TaggedOutput]":
         path, numbers = row_groups
         tables: dict[str, list[pa.Table]] = {"facts": [], "yields": [], "pages": []}
-        requisites = Requisites([], Counter())
+        requisites = FoundUrls.none()
         with open_parquet(self._root, path) as file:
             for number in numbers:
                 visits = conform(file.read_row_group(number), VISITS).to_pylist()
                 yield from self._parse(visits, tables, requisites)
-        if any(requisites):
-            yield from self._requisites(requisites)
+        yield from requisites.outputs("requisites", self._shards, self._partitions)
         facts, yields, pages = (pa.concat_tables(some).combine_chunks() if some else None for some in tables.values())
         if facts is not None:
             yield from self._facts(facts)
@@ -252,7 +250,7 @@ class ParseFn(StageFn):
             release_freed(pages.nbytes)
 
     def _parse(
-        self, visits: list[Any], tables: dict[str, list[pa.Table]], requisites: Requisites
+        self, visits: list[Any], tables: dict[str, list[pa.Table]], requisites: FoundUrls
     ) -> "Iterator[TaggedOutput]":
         """Parse the visits of a row group: adds FACTS, YIELDS and PAGES to `tables`."""
         link_kinds = FOLLOWED_KINDS | kinds_of(self._kinds).link_kinds
@@ -303,14 +301,6 @@ class ParseFn(StageFn):
         for row in gone_rows(released, self._round):
             gone.setdefault(shard(row["host"], self._shards), []).append(row)
         yield from tagged("gone", gone.items())
-
-    def _requisites(self, found: Requisites) -> "Iterator[TaggedOutput]":
-        candidates = pa.Table.from_pylist(found.candidates, schema=CANDIDATES)
-        yield from tagged("requisites", split(candidates, "url_key", self._partitions))
-        for (reason, url), count in found.rejected.items():
-            host = urls.host(url)
-            rejection = ((reason, host), (count, [url]))
-            yield TaggedOutput("rejections", (shard(host, self._shards), [rejection]))
 
     def _by_shard(self, tag: str, table: pa.Table) -> "Iterator[TaggedOutput]":
         yield from tagged(tag, batches_by(table, shards(table["host"], self._shards)))

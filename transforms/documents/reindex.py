@@ -11,7 +11,7 @@ from ..indexing.write_segment import in_order
 from ..tables.batches import Batch, by_host, cuts, from_ipc, read_ipc
 from ..tables.damage import require_whole
 from ..tables.schemas import DOCUMENTS
-from ..tables.table_files import TableFile, conform, open_parquet
+from ..tables.table_files import TableFile, read_groups
 from ..urls.index_scope import WHOLE, IndexScope
 from .finish_pages import index_shard, removals_of_pages
 from .mark_pages import part_bytes
@@ -67,10 +67,8 @@ def _read(
 ) -> Iterator[Batch]:
     require_whole(root, [file, *tombstones])
     masks = read_tombstones(root, [each.path for each in tombstones])
-    with open_parquet(root, file.path) as opened:
-        for group in range(opened.num_row_groups):
-            found = findable(conform(opened.read_row_group(group), DOCUMENTS), masks, index_scope)
-            yield from by_host(found, shards)
+    for documents in read_groups(root, file):
+        yield from by_host(findable(documents, masks, index_scope), shards)
 
 
 def _parts(shard: tuple[int, Iterable[bytes]], workers: int) -> Iterator[tuple[int, list[bytes]]]:

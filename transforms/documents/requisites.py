@@ -3,18 +3,17 @@
 These requisites are requested as politely as pages, and never become documents.
 """
 
-from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from ..batches.batch_schemas import CandidateRow
+from ..batches.found_urls import FoundUrls, candidate
 from ..http import media_types
 from ..outcomes import Outcome
 from ..parsing.requisites import Requisite, of_page, of_stylesheet
 from ..parsing.source import Page
 from ..tables.schemas import VisitRow
 from ..tables.sitemap_terms import MAX_LEVEL, REQUISITE, RSL, terms
-from ..urls.canonical import host, is_foreign, url_key
+from ..urls.canonical import is_foreign
 from ..urls.filters import UrlFilter
 
 MAX_OF_PAGE = 100
@@ -24,23 +23,12 @@ MAX_OF_STYLESHEETS = 200
 """Maximum number of further requisites that all stylesheets of a page may name, those that they import included."""
 
 
-class Requisites(NamedTuple):
-    """The requisites that a visit has found."""
-
-    candidates: list[CandidateRow]
-    rejected: Counter[tuple[str, str]]  # by (reason, URL)
-
-    def add(self, others: "Requisites") -> None:
-        self.candidates.extend(others.candidates)
-        self.rejected.update(others.rejected)
-
-
-def requisites_of(visit: VisitRow, page: Page | None, url_filter: UrlFilter) -> Requisites:
+def requisites_of(visit: VisitRow, page: Page | None, url_filter: UrlFilter) -> FoundUrls:
     """The requisites of a page or of a stylesheet, or the target of a requisite that redirects.
 
     A page whose directives forbid to follow its links has none. The depth is that of the page.
     """
-    found = Requisites([], Counter())
+    found = FoundUrls.none()
     if visit["kind"] == REQUISITE:
         _follow(found, visit, url_filter)
     elif page is not None and page.media_type in media_types.HTML and not page.nofollow:
@@ -49,15 +37,15 @@ def requisites_of(visit: VisitRow, page: Page | None, url_filter: UrlFilter) -> 
     return found
 
 
-def licences_of(visit: VisitRow, page: Page, url_filter: UrlFilter) -> Requisites:
+def licences_of(visit: VisitRow, page: Page, url_filter: UrlFilter) -> FoundUrls:
     """The licence documents (RSL) that a page names."""
-    found = Requisites([], Counter())
+    found = FoundUrls.none()
     named = [Requisite(line, False) for line in page.usage.rsl.splitlines() if line.startswith("http")]
     _add(found, named, visit, url_filter, 0, 0, kind=RSL)
     return found
 
 
-def _follow(found: Requisites, visit: VisitRow, url_filter: UrlFilter) -> None:
+def _follow(found: FoundUrls, visit: VisitRow, url_filter: UrlFilter) -> None:
     """Add what a visited requisite leads to."""
     known = visit["sitemap"]
     if visit["outcome"] == Outcome.REDIRECTED and visit["redirect_to"]:
@@ -75,7 +63,7 @@ def _shared(budget: int, named: Iterable[Requisite]) -> int:
 
 
 def _add(
-    found: Requisites,
+    found: FoundUrls,
     named: Iterable[Requisite],
     visit: VisitRow,
     url_filter: UrlFilter,
@@ -89,17 +77,8 @@ def _add(
         if reason := url_filter.reject_waiting(url, visit["depth"], redirects, kind):
             found.rejected[reason, url] += 1
             continue
-        found.candidates.append(
-            {
-                "url_key": url_key(url),
-                "url": url,
-                "host": host(url),
-                "depth": visit["depth"],
-                "redirects": redirects,
-                "score": 0.0,  # adds nothing to that of a page, nor takes anything from its links
-                "referrer": visit["url"],
-                "kind": kind,
-                "sitemap": terms(level, budget, ()) if is_stylesheet else None,
-                "foreign": is_foreign(url, visit["url"]) or (redirects > 0 and bool(visit.get("foreign"))),
-            }
-        )
+        # Without a score, it adds nothing to that of a page, nor takes anything from its links.
+        row = candidate(url, visit["url"], visit["depth"], redirects=redirects)
+        is_of_others = is_foreign(url, visit["url"]) or (redirects > 0 and bool(visit.get("foreign")))
+        sitemap = terms(level, budget, ()) if is_stylesheet else None
+        found.candidates.append(row | CandidateRow(kind=kind, sitemap=sitemap, foreign=is_of_others))

@@ -61,7 +61,6 @@ _STAMP = re.compile(
     r"(?:Z\b|[+-]\d\d:?\d\d)?"
 )
 
-
 READING = b"\x00\x03"
 """The last bytes of a digest of HTML. Another parser, or rule of the main text, has others: its digests say nothing of
 a change of the page. Digests of earlier versions end with any bytes; so do those of other kinds."""

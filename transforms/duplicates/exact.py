@@ -34,7 +34,6 @@ PAIRS = pa.schema(
 )
 """Pairs of URLs with the same content: a duplicate or a copy, and the document that it duplicates or copies."""
 
-
 RELEASED = pa.schema(
     [
         *(("digest", KEY), ("url_key", KEY), ("url", pa.string()), ("depth", pa.int32())),

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import urls
-from ..tables.schemas import DOCUMENTS, KEY, NEAR
-from ..tables.table_files import conform
+from ..tables.schemas import KEY, NEAR
+from ..tables.table_files import conform, with_columns
 
 MOST_IDENTIFIERS = 1_000
 """Maximum number of identifiers of a text."""
@@ -43,10 +43,7 @@ def mark_near_duplicates(pages: pa.Table, verdicts: pa.Table) -> pa.Table:
     owners = pa.array([of.get(key) for key in keys], KEY)
     in_cluster = pc.and_(pages["signature"].is_valid(), pages["duplicate_of"].is_null()).to_pylist()
     near_keys = [near_key(of.get(key, key)) if known else None for key, known in zip(keys, in_cluster, strict=True)]
-    columns = {"near_duplicate_of": owners, "near_key": pa.array(near_keys, pa.int64())}
-    for name, column in columns.items():
-        pages = pages.set_column(pages.schema.get_field_index(name), DOCUMENTS.field(name), column)
-    return pages
+    return with_columns(pages, near_duplicate_of=owners, near_key=pa.array(near_keys, pa.int64()))
 
 
 def is_folded(pages: pa.Table) -> pa.Array:
@@ -70,11 +67,7 @@ def reduce_near_duplicates(documents: pa.Table) -> pa.Table:
     texts = pc.replace_with_mask(*masked, pa.array(names, pa.string()))
     owners = pc.coalesce(documents["near_duplicate_of"], documents["same_content_as"])
     sections = pc.if_else(is_near, None, documents["sections"])  # of the whole text
-    columns = {"text": texts, "sections": sections, "same_content_as": owners}
-    for name, column in columns.items():
-        place = documents.schema.get_field_index(name)
-        documents = documents.set_column(place, DOCUMENTS.field(name), column)
-    return documents
+    return with_columns(documents, text=texts, sections=sections, same_content_as=owners)
 
 
 def near_key(url_key: bytes) -> int:
@@ -84,9 +77,7 @@ def near_key(url_key: bytes) -> int:
 def near_rows(pages: pa.Table) -> pa.Table:
     """Rows of table near: representatives, and rows without signature for documents that no longer are."""
     alone = pc.and_(pages["duplicate_of"].is_null(), pages["near_duplicate_of"].is_null())
-    signature = pc.if_else(alone, pages["signature"], None)
-    place = pages.schema.get_field_index("signature")
-    pages = pages.set_column(place, NEAR.field("signature"), signature.cast(NEAR.field("signature").type))
+    pages = with_columns(pages, signature=pc.if_else(alone, pages["signature"], None))
     changed = pc.or_(pages["signature"].is_valid(), pc.fill_null(pages["stays"], False))
     return conform(pages.filter(pc.and_(pages["is_document"], changed)), NEAR)
 

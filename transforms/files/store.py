@@ -11,7 +11,6 @@ from .sink import Sink, naming
 Tag = Mapping[str, str]
 """The version of an object, for `Store.replace`."""
 
-
 _DRAFT = re.compile(r".+\.[0-9a-f]{8}\.tmp")
 
 

@@ -94,7 +94,15 @@ def literal_loopback(host: str) -> bool:
     >>> [literal_loopback(host) for host in ("127.0.0.1", "[::1]", "www.localhost", "localhost.org")]
     [True, True, True, False]
     """
-    return host == "localhost" or host.endswith(".localhost") or is_loopback(_unbracketed(host))
+    return host == "localhost" or host.endswith(".localhost") or is_loopback(unbracketed(host))
+
+
+def literal(host: str) -> Sequence[tuple[Any, ...]]:
+    """getaddrinfo's entries for an address in any spelling that the system accepts; none for a name. Sends no query."""
+    try:
+        return socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except (OSError, ValueError):
+        return ()
 
 
 _INTERNAL = ("local", "internal", "intranet", "localdomain", "lan", "home", "corp", "private", "home.arpa")
@@ -129,7 +137,7 @@ def connect(
 
     Raises NameNotResolved, BlockedAddress, or the OSError of the last attempt.
     """
-    addresses = _resolve(_unbracketed(host), port, resolver)
+    addresses = _resolve(unbracketed(host), port, resolver)
     usable = [address for address in addresses if blocked(address, allowed) is None][:_MOST_TRIED]
     if not usable:
         raise BlockedAddress(host, addresses[0], blocked(addresses[0], allowed) or "")
@@ -191,5 +199,5 @@ def _carried(address: IPv6Address) -> list[IPv4Address]:
     return carried
 
 
-def _unbracketed(host: str) -> str:
+def unbracketed(host: str) -> str:
     return host.removeprefix("[").removesuffix("]")

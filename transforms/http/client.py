@@ -19,7 +19,7 @@ from .body_buffer import BodyBuffer, BodyMemory
 from .connect import Dialer, OpenSocket, Proxy, refused, through
 from .deadline_socket import Exchange
 from .errors import TOO_SLOW, RequestError, request_error
-from .reply import Reply, content_type, wanted
+from .reply import Reply, content_type, joined, wanted
 from .request_headers import own_headers
 from .response_body import Body, Pace, read_body
 from .transport import Direct, Method, ResponseStream, Transport
@@ -214,7 +214,7 @@ class HostClient:
         return reply._replace(status=answer.status, headers=answer.fields, truncated=body.truncated)
 
     def _read(self, answer: ResponseStream) -> Body:
-        encoding = ",".join(value for name, value in answer.fields if name.lower() == "content-encoding")
+        encoding = joined(answer.fields, "content-encoding")
         limit = self._fetch.max_body_bytes
         if 300 <= answer.status < 400:
             limit = min(limit, _REDIRECT_BODY)

@@ -23,6 +23,7 @@ from .address_guard import (
     connect,
     is_internal_name,
     is_loopback,
+    literal,
     literal_loopback,
 )
 from .deadline_socket import Exchange, Line
@@ -106,10 +107,9 @@ def through(
 
 def _literal(host: str) -> str | None:
     """The address of a host that is an address in any spelling that the system accepts; None for a name."""
-    try:
-        return str(socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)[0][4][0])
-    except (OSError, ValueError):
-        return "127.0.0.1" if literal_loopback(host) else None
+    if entries := literal(host):
+        return str(entries[0][4][0])
+    return "127.0.0.1" if literal_loopback(host) else None
 
 
 class Dialer:

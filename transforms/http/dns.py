@@ -117,19 +117,17 @@ class Names:
 
         `host` is as `urls.host` returns it. Without a port, both default ports are looked up.
         """
-        name, colon, port = host.rpartition(":")
-        if host.endswith("]") or not colon:
-            name, port = host, ""
-        name = name.removeprefix("[").removesuffix("]")
+        name = urls.host_name(host)
+        ports = [int(host[len(name) + 1 :])] if name != host else [80, 443]
         try:
-            entries = [entry for number in ([int(port)] if port else [80, 443]) for entry in self(name, number)]
+            entries = [entry for port in ports for entry in self(address_guard.unbracketed(name), port)]
         except socket.gaierror:
             return []
         return list(dict.fromkeys(sockaddr[0] for *_, sockaddr in entries))
 
     def learn(self, host: str, found: Iterable[str]) -> None:
         """Cache addresses that `addresses_of` returned elsewhere for a host, so that it is not looked up again."""
-        name = host.removeprefix("[").partition("]" if host.startswith("[") else ":")[0]
+        name = address_guard.unbracketed(urls.host_name(host))
         places = tuple(Place(_family(address), address) for address in found)
         if places and not any(pinned_name == name for pinned_name, _ in self._pins):  # a pin applies to one port only
             with self._lock:
@@ -138,8 +136,8 @@ class Names:
     def _look_up(self, name: str) -> tuple[Place, ...]:
         known = self._known.get(name)
         if known is None or known.until <= self._clock():
-            if known := _literal(name):
-                self._known[name] = known
+            if entries := address_guard.literal(name):
+                self._known[name] = known = Known(_places(entries), None, float("inf"))
             else:
                 known = self._await(name)
         if known.failure:
@@ -219,15 +217,6 @@ def _ask(resolver: address_guard.Resolver, name: str, clock: Callable[[], float]
 
 def _failure(number: int, text: str, until: float = float("-inf")) -> Known:
     return Known((), (number, text), until)
-
-
-def _literal(name: str) -> Known | None:
-    """The entry for an address in any spelling that the system accepts; None for a name. Sends no DNS query."""
-    try:
-        entries = socket.getaddrinfo(name, 0, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
-    except (OSError, ValueError):
-        return None
-    return Known(_places(entries), None, float("inf"))
 
 
 def _places(entries: Iterable[tuple[Any, ...]]) -> tuple[Place, ...]:

@@ -1,20 +1,26 @@
 """Interprets a server's reply, as pure functions of the status and the headers."""
 
+import email.utils
 import re
 from collections.abc import Collection, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from ..outcomes import Outcome
 from ..urls.canonical import canonicalize
 from ..urls.filters import extension
 from . import media_types
-from .dates import http_date
 
 Headers = Sequence[tuple[str, str]]
 
 _FILE_NAME = re.compile(r"""\bfilename\*?\s*=\s*(?:"([^"]*+)|([^";]*+))""", re.ASCII | re.IGNORECASE)
 _EXTENSION = re.compile(r"\.(\w+)\s*$", re.ASCII)
+_HTTP_DATE = re.compile(
+    r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT"
+    r"|\w{6,9}, \d\d-\w{3}-\d\d \d\d:\d\d:\d\d GMT"
+    r"|\w{3} \w{3} [\d ]\d \d\d:\d\d:\d\d \d{4}",
+    re.ASCII | re.IGNORECASE,
+)
 _SECONDS = re.compile(r"\d+", re.ASCII)
 _BY_STATUS = {
     **dict.fromkeys((404, 410), Outcome.GONE),
@@ -46,9 +52,14 @@ def header(headers: Headers, name: str) -> str | None:
     return next((value for key, value in headers if key.lower() == name), None)
 
 
+def joined(headers: Headers, name: str) -> str:
+    """All values of a header as one line (RFC 9110, 5.3), by its lower-case name; "" if it is missing."""
+    return ", ".join(value for key, value in headers if key.lower() == name)
+
+
 def content_type(headers: Headers) -> str | None:
     """All Content-Type headers as one line; None if there is none."""
-    return ", ".join(value for key, value in headers if key.lower() == "content-type") or None
+    return joined(headers, "content-type") or None
 
 
 def wanted(url: str, headers: Headers, types: Collection[str]) -> bool:
@@ -135,6 +146,20 @@ def retry_after(headers: Headers, now: datetime) -> float | None:
     if sent is None or abs(sent - now) > _CLOCK_ERROR:
         sent = now
     return min(max((until - sent).total_seconds(), 0.0), _LONGEST)
+
+
+def http_date(text: str) -> datetime | None:
+    """A date in one of the three forms of RFC 9110 section 5.6.7, as an aware datetime; None for anything else.
+
+    >>> str(http_date("Sunday, 01-Mar-26 12:00:00 GMT"))
+    '2026-03-01 12:00:00+00:00'
+    """
+    if not _HTTP_DATE.fullmatch(text):
+        return None
+    try:
+        return email.utils.parsedate_to_datetime(text).replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _reference(location: str) -> str:

@@ -13,7 +13,6 @@ _CHUNK = 65_536
 CUT = "the compressed body ends too early"
 """The error of a reply whose body is read all the same, as browsers and curl do."""
 
-
 _MARKS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78")
 """How gzip, zstd and zlib begin. Anything may be the beginning of a deflate stream without its frame."""
 

@@ -13,7 +13,6 @@ from .response import Response
 ORIGINS = 2
 """Number of origins with a persistent connection: http and https of a host."""
 
-
 Method = Literal["GET", "HEAD"]
 """A method that asks for a page, or for all of its answer but the body (RFC 9110, 9.3)."""
 

@@ -1,6 +1,6 @@
 """Parses office files and books in a guarded process."""
 
-from ..http.zip_types import ZIP_EXTENSIONS
+from ..http.media_types import ZIP_EXTENSIONS
 from ..parsing.dates import parse_date
 from ..parsing.source import MAX_BYTES, Page, Source
 from . import guarded

@@ -56,7 +56,6 @@ _MAX_REFERENCE = 16_384  # characters; a longer reference is a data: URL
 _REMEMBERED = 1_024  # characters; longer references are not cached, which bounds the memory of the cache
 _remembered = functools.lru_cache(maxsize=2**14)(urls.canonicalize)
 
-
 _BLANK = "".join(map(chr, range(33)))  # stripped by the URL standard
 _WS = r"\t\n\x0c\r "
 _REFRESH = re.compile(

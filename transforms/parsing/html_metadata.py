@@ -26,22 +26,9 @@ _KEYWORDS = ("keywords", "news_keywords", "dc.subject", "dcterms.subject")
 _TAG = "article:tag"  # holds one keyword; repeated
 
 _DATE_NAMES = (
-    "article:published_time",
-    "og:published_time",
-    "datepublished",
-    "citation_publication_date",
-    "citation_date",
-    "dc.date.issued",
-    "dcterms.issued",
-    "dc.date.created",
-    "dcterms.created",
-    "dc.date",
-    "dcterms.date",
-    "parsely-pub-date",
-    "publish-date",
-    "publishdate",
-    "pubdate",
-    "date",
+    "article:published_time og:published_time datepublished citation_publication_date citation_date dc.date.issued"
+    " dcterms.issued dc.date.created dcterms.created dc.date dcterms.date parsely-pub-date publish-date publishdate"
+    " pubdate date"
 )
 """Names of meta tags with a publication date, the most reliable first."""
 
@@ -118,7 +105,7 @@ def published_at(elements: Elements, tags: Meta) -> datetime | None:
 
 
 def _stated_dates(elements: Elements, tags: Meta) -> Iterator[str]:
-    yield from tags.contents(_DATE_NAMES)
+    yield from tags.contents(_DATE_NAMES.split())
     yield from json_ld_dates(_json_ld(elements))
     times = set()
     for element in elements.describing["time"][:_MAX_TIMES]:

@@ -11,14 +11,11 @@ from ..rights.licences import of_headers
 from ..rights.usage import Usage
 from ..sections.element_ids import Ids
 from . import html_links, html_metadata, html_tree, main_text, page_rules, robots_meta, spam
-from .html_links import FOLLOWED_KINDS, Link, followed
 from .language.detect import stated_language
 from .page_rules import NO_RULES, PageRules
 from .registry import kinds_of
 from .robots_meta import Directives
 from .source import MAX_BYTES, MAX_MARKUP, Page, Source, with_language
-
-__all__ = ["FOLLOWED_KINDS", "Link", "Page", "followed", "html_page", "parse_page"]
 
 _UNTOLD = media_types.TEXT | media_types.GENERIC
 
@@ -106,17 +103,11 @@ def html_page(source: Source) -> Page:
         truncated=truncated,
         digest=of_html(content_digest(title, main.text, source.body, truncated, display_rules)),
         canonical_url=canonical_url,
-        noindex=directives.noindex,
-        nofollow=directives.nofollow,
-        noarchive=directives.noarchive,
-        max_snippet=directives.max_snippet,
-        unavailable_after=directives.unavailable_after,
         nosnippet=main.nosnippet,
         sections=main.sections,
-        usage=directives.usage,
-        licence=directives.licence,
         links=links,
         facts=page_rules.facts([*found, *page_rules.url_values(source.rules, source.url)], error),
         traits=traits,
+        **directives._asdict(),
     )
     return with_language(page) if source.detects_language else page

@@ -42,7 +42,6 @@ _BARRIER_NAMES = (
 _BARRIERS = frozenset(_BARRIER_NAMES.split())
 """Elements in which an end tag does not close a formatting element around them."""
 
-
 XHTML = "application/xhtml+xml"
 _VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
 _CDATA = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s*>|\Z)|<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)

@@ -110,6 +110,24 @@ def seen(root: Element) -> list[Element]:
 
     Texts that `data-nosnippet` applies to have marks around them afterwards, until `without_marks`.
     """
+    _drop_invisible(root)
+    hidden, nosnippet = list[Element](), list[Element]()
+    unread = [link for link in root.select('a[href^="#"]') if link.text.strip() in _PERMALINKS]
+    for element in root.select(_MARKED):
+        if element.attr("data-nosnippet") is not None:
+            nosnippet.append(element)
+        role = (element.attr("role") or "").strip().lower()
+        if role in _SURROUNDING_ROLES or _is_hidden(element, role):
+            hidden.append(element)
+        unread += _lay_out(element, role)
+    mark(nosnippet)
+    for element in unread:
+        element.extract()
+    return [element for element in hidden if element.parent is not None]
+
+
+def _drop_invisible(root: Element) -> None:
+    """Remove the elements of _INVISIBLE, but for `noscript` of a page that scripts make."""
     without_scripts = list[Element]()
     for element in list(root.iter_elements(_INVISIBLE)):
         if element.tag == "noscript":
@@ -122,34 +140,26 @@ def seen(root: Element) -> list[Element]:
             element.tag = "div"
         else:
             element.extract()
-    hidden, nosnippet = list[Element](), list[Element]()
-    unread = [link for link in root.select('a[href^="#"]') if link.text.strip() in _PERMALINKS]
-    for element in root.select(_MARKED):
-        attr = element.attr
-        if attr("data-nosnippet") is not None:
-            nosnippet.append(element)
-        role = (attr("role") or "").strip().lower()
-        if role in _SURROUNDING_ROLES or _is_hidden(element, role):
-            hidden.append(element)
-        tag = element.tag
-        if tag == "math":
-            unread += _twins(element)
-        elif tag == "button" and role == "tab":
-            element.tag = "div"
-        elif (tag == "span" and attr("class") == "classifier") or (tag == "sup" and _is_reference(element)):
-            element.insert_before(TextNode(" "))  # that a style puts there
-        elif tag in ("text", "foreignObject") and element.namespace is Namespace.SVG:
-            element.wrap(Element("div"))  # as browsers show it
-        elif tag == "tspan" and _is_line(element):
-            element.insert_before(TextNode(" "))
-        elif tag in ("desc", "metadata") and element.namespace is Namespace.SVG:
-            unread.append(element)
-        elif tag not in BLOCKS and _SHOWN_AS_BLOCK.search(attr("style") or ""):
-            element.tag = "div"
-    mark(nosnippet)
-    for element in unread:
-        element.extract()
-    return [element for element in hidden if element.parent is not None]
+
+
+def _lay_out(element: Element, role: str) -> Iterable[Element]:
+    """Make blocks and spaces where a browser shows them; the elements that repeat it, or are not shown."""
+    tag, is_svg = element.tag, element.namespace is Namespace.SVG
+    if tag == "math":
+        return _twins(element)
+    if tag in ("desc", "metadata") and is_svg:
+        return [element]
+    if tag == "button" and role == "tab":
+        element.tag = "div"
+    elif (tag == "span" and element.attr("class") == "classifier") or (tag == "sup" and _is_reference(element)):
+        element.insert_before(TextNode(" "))  # that a style puts there
+    elif tag in ("text", "foreignObject") and is_svg:
+        element.wrap(Element("div"))
+    elif tag == "tspan" and _is_line(element):
+        element.insert_before(TextNode(" "))
+    elif tag not in BLOCKS and _SHOWN_AS_BLOCK.search(element.attr("style") or ""):
+        element.tag = "div"
+    return ()
 
 
 def leave_out(root: Element, hidden: Iterable[Element]) -> list[tuple[Element, Node]]:

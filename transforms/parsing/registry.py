@@ -74,8 +74,7 @@ class Kinds:
             try:
                 page = _checked(parser.parse(source))
             except Exception as error:
-                said = str(error) if isinstance(error, _FailedApartError) else _said(error)
-                return source.page("", facts={PARSE_ERROR: said})
+                return source.page("", facts={PARSE_ERROR: _said(error)})
             if page is not None:
                 return page
         return None
@@ -85,10 +84,6 @@ def _parser(name: str) -> Parser:
     kind = plugins.load(plugins.PARSERS, name)
     is_ours = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
     return kind() if is_ours else _Apart(name, kind())
-
-
-class _FailedApartError(Exception):
-    """What went wrong in the process of a parser."""
 
 
 class _Apart:
@@ -110,9 +105,7 @@ class _Apart:
                 self._process = _start(self._name)
                 weakref.finalize(self, _end, self._process)
             found = self._read(self._process, source._replace(rules=NO_RULES))
-        if isinstance(found, str):
-            raise _FailedApartError(found)
-        return found
+        return source.page("", facts={PARSE_ERROR: found}) if isinstance(found, str) else found
 
     def _read(self, process: "subprocess.Popen[bytes]", source: Source) -> Page | str | None:
         assert process.stdin and process.stdout

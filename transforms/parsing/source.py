@@ -45,7 +45,7 @@ class Page:
     truncated: str = ""  # the bound that was exceeded: bytes, nodes, text or links
     digest: bytes  # 16 bytes, equal for equal content
     canonical_url: str | None = None  # declared by the page
-    noindex: bool
+    noindex: bool  # this and the next four as in `Directives`
     nofollow: bool
     noarchive: bool
     max_snippet: int | None = None  # characters; 0: no snippet; None: any length
@@ -136,16 +136,10 @@ class Source(NamedTuple):
             published_at=published_at,
             truncated=truncated,
             digest=content_digest(title, text, self.body, truncated, self.directives.display_rules()),
-            noindex=self.directives.noindex,
-            nofollow=self.directives.nofollow,
-            noarchive=self.directives.noarchive,
-            max_snippet=self.directives.max_snippet,
-            unavailable_after=self.directives.unavailable_after,
-            usage=self.directives.usage,
-            licence=self.directives.licence,
             links=found,
             sections=sections,
             facts={_fact(name): fact for name, value in (facts or {}).items() if (fact := _fact(value))},
+            **self.directives._asdict(),
         )
 
     def _links(self, found: Iterable[tuple[str, str]]) -> list[Link]:

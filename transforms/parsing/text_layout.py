@@ -76,7 +76,7 @@ def read(root: Element, ids: dict[Element, str]) -> Lines:
                 inner.insert_before(Text(" "))  # a heading is one line
                 inner.insert_after(Text(" "))
                 inner.tag = "span"
-            if not level:
+            if not level and without_marks(text).replace("¶", " ").strip():  # else there may be something to put back
                 element.clear()
             element.insert(0, mark(level, text))
         elif tag != "dt":

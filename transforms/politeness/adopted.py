@@ -66,8 +66,8 @@ def visited_keys(path: str, root: str) -> Iterator[tuple[str, list[bytes]]]:
 def write_promises(root: str, round_: int, promises: Sequence[str]) -> list[TableFile]:
     """Write the host states of promise files, if any, to a file of host_turns, so that they outlive the step."""
     latest = newest_rows(row for path in promises for row in promised_states(root, path))
-    writer = TableWriter(root, "host_turns", round_)
     nothing = {"visits": 0, "requests": 0, "fetched": 0, "failures": 0, "bytes": 0, "elapsed_ms": 0.0}
+    writer = TableWriter(root, "host_turns", round_)
     writer.write_rows([{**nothing, "latency": list(EMPTY_LATENCY), "addresses": [], **row} for row in latest.values()])
     file = writer.close()
     return [file] if file else []
@@ -75,10 +75,7 @@ def write_promises(root: str, round_: int, promises: Sequence[str]) -> list[Tabl
 
 def state_rows(root: str, leftovers: Leftovers) -> Iterator[HostRow]:
     """Yield the host states in complete pieces, and those promised since."""
-    columns = list(backoff.STATE_COLUMNS)
-    for file in leftovers.files:
-        if file.table == "host_turns":
-            yield from read_table(root, [file.path], HOSTS, columns).to_pylist()
+    yield from read_table(root, leftovers.paths("host_turns"), HOSTS, backoff.STATE_COLUMNS).to_pylist()
     for path in leftovers.promises:
         yield from promised_states(root, path)
 
@@ -91,5 +88,5 @@ def promised_states(root: str, path: str) -> Iterator[HostRow]:
         if filesystem.exists(filesystem.join(root, path)):
             raise
         attempt = path.rpartition("/")[2].partition("-promises-")[0]
-        for piece in find_leftovers(CrawlDir(root), attempt).paths("host_turns"):
-            yield from read_table(root, [piece], HOSTS, list(backoff.STATE_COLUMNS)).to_pylist()
+        pieces = find_leftovers(CrawlDir(root), attempt).paths("host_turns")
+        yield from read_table(root, pieces, HOSTS, backoff.STATE_COLUMNS).to_pylist()

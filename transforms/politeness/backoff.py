@@ -140,17 +140,8 @@ def shared_rest(state: HostState, politeness: Politeness) -> float:
     return max(own, politeness.response_factor * state.elapsed_s)
 
 
-STATE_COLUMNS = (
-    "host",
-    "round",
-    "last_fetched_at",
-    "last_elapsed_ms",
-    "failures_in_row",
-    "crawl_delay",
-    "not_before",
-    "held_by",
-    "visits",
-)
+_STATE_NAMES = "host round last_fetched_at last_elapsed_ms failures_in_row crawl_delay not_before held_by visits"
+STATE_COLUMNS = _STATE_NAMES.split()
 """The columns of table hosts that initialize a host's next turn."""
 
 

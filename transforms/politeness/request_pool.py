@@ -37,14 +37,8 @@ class Answered(NamedTuple):
     ended: float
 
 
-class Ended(NamedTuple):
-    """A completed call: its reply or exception."""
-
-    shared: SharedQueue
-    turn: HostTurn
-    request: Request
-    result: Reply | Exception
-    ended: float
+Ended = tuple[str, Answered | Exception]
+"""A completed call: the name of its shared queue, and its response or exception."""
 
 
 class _Running(NamedTuple):
@@ -112,11 +106,11 @@ class RequestPool:
         """Return the next response within `timeout` seconds; re-raises a request's exception (never a server error)."""
         if (call := self._calls.take(timeout)) is None:
             return None
-        shared, turn, request, result, ended = call
-        del self._running[shared.name]
-        if isinstance(result, Exception):
-            raise result
-        return Answered(shared, turn, request, result, ended)
+        name, answered = call
+        del self._running[name]
+        if isinstance(answered, Exception):
+            raise answered
+        return answered
 
     def cut_late(self, now: float) -> None:
         """Abort the requests that exceed the time limit of a whole request."""
@@ -159,6 +153,6 @@ class RequestPool:
     ) -> Ended:
         """Run one request; always return an `Ended`, also after an exception."""
         try:
-            return Ended(shared, turn, request, ask(client, request), self._clock.monotonic())
+            return shared.name, Answered(shared, turn, request, ask(client, request), self._clock.monotonic())
         except Exception as error:  # re-raised in the bundle's thread, which fails the bundle
-            return Ended(shared, turn, request, error, self._clock.monotonic())
+            return shared.name, error

@@ -8,9 +8,10 @@ from typing import cast
 
 from ..frontier.selection import Due
 from ..frontier.url_states import waits_already
-from ..http.reply import Reply, price, retry_after
-from ..outcomes import Outcome
-from ..tables.schemas import HostRow
+from ..http.reply import Reply, content_type, price, redirect_target, retry_after
+from ..outcomes import REQUESTED, Outcome
+from ..tables.schemas import HostRow, VisitRow
+from ..tables.sitemap_terms import EXTERNAL
 from ..urls.canonical import origin as origin_of
 from . import backoff
 from .census import take_census
@@ -20,7 +21,6 @@ from .host_queue import HostTurn
 from .host_stats import Tally, turn_row
 from .shared_queues import NOW, SharedQueues
 from .url_queue import UrlQueue
-from .visit_rows import visit_row
 from .workers.keeper import Keeper
 from .workers.progress import Report
 from .workers.reports import Census
@@ -203,18 +203,8 @@ class Turns:
             reply = reply._replace(error=price(reply.headers))
         self.report.count(end, reply, due.url)
         turn.tally.visit(end, reply.status)
-        robots = turn.robots.get(origin_of(due.url))
-        row = visit_row(
-            due,
-            end,
-            reply,
-            rule=rule,
-            robots_at=robots.fetched_at if robots else None,
-            usage=robots.usage(due.url) if robots and reply.status else "",
-            signals=robots.signals(due.url) if robots and reply.status else "",
-            failures=turn.state.failures,
-            round_=self._context.round,
-            now=self._clock.utc(),
+        row = visit_row(turn, due, end, reply) | VisitRow(
+            round=self._context.round, fetched_at=self._clock.utc(), robots_rule=rule or None
         )
         return Event("visits", row)
 
@@ -231,3 +221,40 @@ class Turns:
         rests = turn.ready_at - self._clock.monotonic()
         not_before = self._clock.utc() + timedelta(seconds=rests) if turn.ready_at else None
         return turn_row(turn.host, self._context.round, tally or turn.tally, turn.state, not_before, turn.held_by)
+
+
+def visit_row(turn: HostTurn, due: Due, end: Outcome, reply: Reply) -> VisitRow:
+    """Return the row of table visits for a URL of a host's turn, without the columns that the turn does not know."""
+    robots = turn.robots.get(origin_of(due.url))
+    applied = robots if reply.status else None
+    return {
+        "url_key": due.url_key,
+        "url": due.url,
+        "host": due.host,
+        "outcome": end.value,
+        "status": reply.status,
+        "redirect_to": redirect_target(due.url, reply) if end is Outcome.REDIRECTED else None,
+        "address": reply.address,
+        "media_type": content_type(reply.headers),
+        "headers": [{"name": name, "value": value} for name, value in reply.headers],
+        "body": reply.body if reply.status and due.kind != EXTERNAL else None,
+        "body_bytes": len(reply.body),
+        "truncated": reply.truncated,
+        "elapsed_ms": reply.elapsed_s * 1000 if end in REQUESTED else None,
+        "robots_at": robots.fetched_at if robots else None,
+        "robots_usage": (applied.usage(due.url) if applied else "") or None,
+        "robots_signals": (applied.signals(due.url) if applied else "") or None,
+        "host_failures": turn.state.failures,
+        "attempt": due.failures + 1,
+        "depth": due.depth,
+        "referrer": due.referrer,
+        "error": reply.error,
+        "priority": due.priority,
+        "redirects": due.redirects,
+        "discovered_round": due.discovered_round,
+        "digest_before": due.digest,
+        "kind": due.kind,
+        "sitemap": due.sitemap,
+        "links_without_news": due.links_without_news,
+        "foreign": due.foreign,
+    }

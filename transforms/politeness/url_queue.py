@@ -66,7 +66,7 @@ class UrlQueue:
     """
 
     __slots__ = (
-        *("_answers", "_has_answered", "_is_after_failure", "_ordinary", "_packed", "_packed_rows", "_waiting"),
+        *("has_answered", "_answers", "_is_after_failure", "_ordinary", "_packed", "_packed_rows", "_waiting"),
         *("_answered", "_counted", "_levels", "_ranked", "_templates", "_uncounted"),
     )
     _answered: dict[str, None]  # templates, the last one at the end; these are set once templates matter
@@ -82,7 +82,7 @@ class UrlQueue:
         self._packed_rows = 0
         self._templates: dict[str, _Template] | None = None  # None until they matter
         self._answers: list[str] = []  # the last URLs, until templates matter
-        self._has_answered = False  # in this round
+        self.has_answered = False  # the host, in this round
         self._is_after_failure = False
         self._fill(list({due.url_key: due for due in rows}.values()))
 
@@ -143,16 +143,11 @@ class UrlQueue:
         Its template has failed too often, on a host that has answered other requests of the round. (Of a host that is
         down, all templates fail, and only its delays limit the requests.)
         """
-        if self._templates is None or not self._has_answered:
+        if self._templates is None or not self.has_answered:
             return None
         if self._templates[name := template_of(due.url)].failures_in_row < MOST_TRIES:
             return None
         return f"{MOST_TRIES} requests of template {name} failed in this round"
-
-    @property
-    def has_answered(self) -> bool:
-        """Whether the host has answered a request of this round."""
-        return self._has_answered
 
     def set_aside(self, due: Due) -> None:
         """Hold the template of a URL that has failed back for the rest of the round."""
@@ -163,7 +158,7 @@ class UrlQueue:
 
     def answered(self, due: Due) -> None:
         """Note that the host answered a request."""
-        self._is_after_failure, self._has_answered = False, True
+        self._is_after_failure, self.has_answered = False, True
         if self._templates is None:
             self._answers = [*self._answers[1 - _ANSWERS :], due.url]
             return

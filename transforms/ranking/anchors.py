@@ -28,7 +28,6 @@ MAX_ANCHORS_ABROAD = 200
 ANCHORS = RANKS.field("anchors").type
 """The anchors of a page: each with the number of hosts that use it."""
 
-
 MAX_NAMES = 10_000
 """The most anchors that are kept for the sections of a page: their names."""
 

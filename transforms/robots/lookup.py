@@ -3,12 +3,14 @@
 import dataclasses
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import NamedTuple
 
 from ..http.reply import Reply, redirect_target
 from ..http.response_body import CUT
 from ..outcomes import Outcome
 from ..rights.signals import text_of
+from ..tables.newest import newest
 from ..tables.schemas import RobotsRow
 from .rules import Rules, Verdict, expires_at, parse, verdict_of
 from .signal_lines import statement_of
@@ -161,18 +163,14 @@ class KnownRobots(NamedTuple):
 
 def known_robots(rows: Iterable[RobotsRow], token: str, now: datetime) -> KnownRobots:
     """The newest row of each origin, current or expired; none of an archive, which expires when it is fetched."""
-    newest: dict[str, RobotsRow] = {}
-    for row in rows:
-        if row["expires_at"] <= row["fetched_at"]:
-            continue
-        age = row["round"], row["fetched_at"]  # the clock of an earlier round may have been ahead
-        if (other := newest.get(row["origin"])) is None or age > (other["round"], other["fetched_at"]):
-            newest[row["origin"]] = row
+    own = (row for row in rows if row["expires_at"] > row["fetched_at"])
+    by_age = itemgetter("round", "fetched_at")  # the clock of an earlier round may have been ahead
     known = KnownRobots({}, {})
-    for origin, row in newest.items():
+    for origin, row in newest(own, itemgetter("origin"), by_age).items():
         rules = parse(row["body"] or b"", token, origin) if row["verdict"] == Verdict.RULES else None
         is_current = row["fetched_at"] - _CLOCKS_DIFFER <= now < row["expires_at"]
         side = known.current if is_current else known.expired
-        known_one = Robots(Verdict(row["verdict"]), rules, fetched_at=row["fetched_at"], expires_at=row["expires_at"])
-        side[origin] = known_one
+        side[origin] = Robots(
+            Verdict(row["verdict"]), rules, fetched_at=row["fetched_at"], expires_at=row["expires_at"]
+        )
     return known

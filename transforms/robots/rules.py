@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from ..http.dates import http_date
+from ..http.reply import http_date
 from ..rights import usage
 from ..rights.signals import SignalLine
 from ..urls.path_patterns import Patterns, TooExpensive
@@ -182,52 +182,64 @@ def parse(body: bytes, robot: str, origin: str = "") -> Rules:
     Accepts any bytes; bytes beyond 1 MiB and invalid lines are skipped (RFC 9309 section 2.2).
     """
     token = robot.partition("/")[0].strip().lower().encode("utf-8", "replace")
-    rules: dict[bytes, dict[tuple[bool, bytes], None]] = {}  # by agent (`token` and "*"), distinct, in order
-    delays: dict[bytes, list[float]] = {}
+    groups: dict[bytes, _Group] = {}  # by agent: `token` and "*"
+    current: dict[bytes, _Group] = {}  # those of the last user agents
+    has_rules = False  # so that the next user agent begins another group
     sitemaps: dict[str, None] = {}
-    usages: dict[bytes, list[tuple[bytes, str]]] = {}
     signals, licenses = SignalGroups(), SignalGroups()
-    agents: set[bytes] = set()  # relevant agents of the current group
-    has_rules = False
     own = origin.lower().encode()
     for field, value, line in _records(body):
         if field == "agent":
             if has_rules:
-                agents, has_rules = set(), False
-            found = {_PRODUCT_TOKEN.match(part.strip())[0].lower() for part in value.split(b",")}  # type: ignore[index]  # always matches
-            named = {agent for agent in found if agent and agent in (token, b"*")}
-            agents |= named
+                current, has_rules = {}, False
+            named = _agents(value) & {token, b"*"}
+            current |= {agent: groups.setdefault(agent, _Group()) for agent in named}
             signals.agents(named)
             licenses.agents(named)
-            for agent in named:
-                rules.setdefault(agent, {})
         elif field == "sitemap":
             sitemaps[value.decode("utf-8", "replace")] = None
         elif field == "delay":
-            # Only a rule ends a sequence of user agents (RFC 9309 section 2.1).
-            for agent in agents:
-                delays.setdefault(agent, []).extend(_seconds(value))
+            for group in current.values():  # only a rule ends a sequence of user agents (RFC 9309 section 2.1)
+                group.delays.extend(_seconds(value))
         elif field == "signal":
             signals.add(*_usage(value, own), line)
         elif field == "license":
             licenses.add(b"", value.decode("utf-8", "replace"), line)
-        elif field == "usage":
-            has_rules = signals.is_over = licenses.is_over = True
-            for agent in agents:
-                usages.setdefault(agent, []).append(_usage(value, own))
         else:
             has_rules = signals.is_over = licenses.is_over = True
-            for agent in agents:
-                rules[agent][field == "allow", _path(value, own)] = None
-    chosen = token if token in rules else b"*"
+            for group in current.values():
+                group.add(field, value, own)
+    chosen = token if token in groups else b"*"
+    group = groups.get(chosen, _Group())
     return Rules(
-        b"\n".join((b"+" if allow else b"-") + value for allow, value in rules.get(chosen, ()) if value),
-        max(delays.get(chosen, ()), default=None),
+        b"\n".join((b"+" if allow else b"-") + value for allow, value in group.rules if value),
+        max(group.delays, default=None),
         list(sitemaps),
-        tuple(usages.get(chosen, ())),
+        tuple(group.usages),
         signals.of(chosen),
         licenses.own(chosen)[:_MOST_LICENSES],
     )
+
+
+@dataclasses.dataclass
+class _Group:
+    """The lines of all groups of an agent."""
+
+    rules: dict[tuple[bool, bytes], None] = dataclasses.field(default_factory=dict)  # distinct, in order
+    usages: list[tuple[bytes, str]] = dataclasses.field(default_factory=list)
+    delays: list[float] = dataclasses.field(default_factory=list)
+
+    def add(self, field: str, value: bytes, origin: bytes) -> None:
+        if field == "usage":
+            self.usages.append(_usage(value, origin))
+        else:
+            self.rules[field == "allow", _path(value, origin)] = None
+
+
+def _agents(value: bytes) -> set[bytes]:
+    """The product tokens in the value of a line of user agents."""
+    found = (_PRODUCT_TOKEN.match(part.strip()) for part in value.split(b","))
+    return {match[0].lower() for match in found if match and match[0]}
 
 
 def line_of(rule: str, text: str) -> int | None:

@@ -3,7 +3,7 @@
 import functools
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,26 +17,15 @@ from .message import TAG, signed_headers
 class Signer:
     """Signs requests, and remembers the hosts that ask for signatures, for as long as this process runs."""
 
-    def __init__(
-        self,
-        key: SigningKey,
-        agent: str,
-        always: bool,
-        clock: Callable[[], float] = time.time,
-        random_bytes: Callable[[int], bytes] = secrets.token_bytes,
-    ) -> None:
-        self._key = key
-        self._agent = agent
-        self._always = always
-        self._clock = clock
-        self._random_bytes = random_bytes
+    def __init__(self, key: SigningKey, agent: str, always: bool) -> None:
+        self._key, self._agent, self._always = key, agent, always
         self._asking: set[str] = set()
 
     def headers(self, authority: str) -> dict[str, str]:
         """The headers that sign a request to an authority; none if it did not ask."""
         if not self._always and authority not in self._asking:
             return {}
-        return signed_headers(self._key, authority, self._agent, int(self._clock()), self._random_bytes(32))
+        return signed_headers(self._key, authority, self._agent, int(time.time()), secrets.token_bytes(32))
 
     def learn(self, authority: str, headers: Sequence[tuple[str, str]]) -> bool:
         """Whether an answer of an authority asks for signatures that its request did not have."""

@@ -7,27 +7,24 @@ A sitemap may name pages of its own host, and of hosts whose robots.txt names th
 such as an upload or a redirect, does not speak for its own host: what it names there is foreign.
 """
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
-import pyarrow as pa
 from apache_beam.pvalue import TaggedOutput
 
-from ..batches.batch_schemas import CANDIDATES, CandidateRow, Rejection
-from ..batches.partitions import tagged
+from ..batches.batch_schemas import CandidateRow, Rejection
+from ..batches.found_urls import FoundUrls, candidate
 from ..outcomes import Outcome
 from ..parsing.crawl_scope import CrawlScope
 from ..rights import reservations
 from ..settings import Sitemaps
-from ..tables.batches import Batch, split
-from ..tables.bloom import shard
+from ..tables.batches import Batch
 from ..tables.other_visits import visits_without_page
 from ..tables.schemas import ROBOTS, RobotsRow, VisitRow
 from ..tables.sitemap_terms import MAX_LEVEL, PROBE, RSL, SITEMAP, SITEMAP_VISITS, TDMREP, share, terms
 from ..tables.table_files import TableFile, read_table
-from ..urls.canonical import canonicalize, host, is_foreign, url_key
+from ..urls.canonical import canonicalize, host, is_foreign
 from ..urls.filters import UrlFilter
 from .parse import INDEX, Entry, parse_sitemap
 
@@ -45,20 +42,13 @@ TOO_MANY = "sitemap_too_many"
 TRUNCATED = "sitemap_truncated"
 
 
-class SitemapLinks(NamedTuple):
-    """The result of a robots.txt or a sitemap."""
-
-    candidates: list[CandidateRow]
-    rejected: Counter[tuple[str, str]]  # by (reason, URL); for an entry without a URL, the URL of its sitemap
-
-
-def from_robots(row: RobotsRow, url_filter: UrlFilter, settings: Sitemaps, tdmrep: bool = False) -> SitemapLinks:
+def from_robots(row: RobotsRow, url_filter: UrlFilter, settings: Sitemaps, tdmrep: bool = False) -> FoundUrls:
     """The sitemaps and licences named in a row of table robots, and with `tdmrep` the origin's rules of TDMRep.
 
     The depth of the sitemaps' pages is one more than the row's depth. References are relative to the origin, also if
     its robots.txt was redirected elsewhere.
     """
-    links = SitemapLinks([], Counter())
+    links = FoundUrls.none()
     if row["depth"] is None:
         return links
     base = f"{row['origin']}/robots.txt"
@@ -78,9 +68,9 @@ def from_robots(row: RobotsRow, url_filter: UrlFilter, settings: Sitemaps, tdmre
     return links
 
 
-def from_visit(visit: VisitRow, url_filter: UrlFilter, settings: Sitemaps) -> SitemapLinks:
+def from_visit(visit: VisitRow, url_filter: UrlFilter, settings: Sitemaps) -> FoundUrls:
     """The pages in a visited sitemap; the sitemaps in an index; or the target of a redirect, also of other kinds."""
-    links = SitemapLinks([], Counter())
+    links = FoundUrls.none()
     if visit["kind"] == PROBE:
         return links
     known = visit["sitemap"] or terms(0, settings.max_per_host, ())  # a seed
@@ -126,7 +116,7 @@ class _Source(NamedTuple):
     is_foreign: bool = False  # only other hosts name it
 
 
-def _add_sitemaps(links: SitemapLinks, found: Iterable[str], source: _Source, url_filter: UrlFilter) -> None:
+def _add_sitemaps(links: FoundUrls, found: Iterable[str], source: _Source, url_filter: UrlFilter) -> None:
     """Add the first sitemaps of a source, within its budget; the rest of the budget is divided among them."""
     names = list(dict.fromkeys(found))
     taken = names[: source.budget]
@@ -137,7 +127,7 @@ def _add_sitemaps(links: SitemapLinks, found: Iterable[str], source: _Source, ur
 
 
 def _add_sitemap(
-    links: SitemapLinks,
+    links: FoundUrls,
     url: str,
     referrer: str,
     depth: int,
@@ -150,37 +140,22 @@ def _add_sitemap(
     if reason := url_filter.reject_waiting(url, depth, redirects, kind):
         links.rejected[reason, url] += 1
     else:
-        row = _candidate(url, referrer, depth, _SCORE)
-        row.update({"redirects": redirects, "kind": kind, "sitemap": known})
-        row["foreign"] = is_foreign_source or is_foreign(url, referrer)
-        links.candidates.append(row)
+        is_of_others = is_foreign_source or is_foreign(url, referrer)
+        row = candidate(url, referrer, depth, _SCORE, redirects)
+        links.candidates.append(row | CandidateRow(kind=kind, sitemap=known, foreign=is_of_others))
 
 
 def _add_pages(
-    links: SitemapLinks, entries: Iterable[Entry], visit: VisitRow, url_filter: UrlFilter, authorities: Collection[str]
+    links: FoundUrls, entries: Iterable[Entry], visit: VisitRow, url_filter: UrlFilter, authorities: Collection[str]
 ) -> None:
     for entry in entries:
         if reason := url_filter.reject(entry.url, visit["depth"], redirects=0):
             links.rejected[reason, entry.url] += 1
         else:
             score = WEIGHT * (_PRIORITY if entry.priority is None else entry.priority)
-            row = _candidate(entry.url, visit["url"], visit["depth"], score)
-            row["sitemap_lastmod"] = entry.lastmod
-            row["foreign"] = host(entry.url) not in authorities
-            links.candidates.append(row)
-
-
-def _candidate(url: str, referrer: str, depth: int, score: float) -> CandidateRow:
-    return {
-        "url_key": url_key(url),
-        "url": url,
-        "host": host(url),
-        "depth": depth,
-        "redirects": 0,
-        "score": score,
-        "referrer": referrer,
-        "foreign": False,
-    }
+            is_of_others = host(entry.url) not in authorities
+            row = candidate(entry.url, visit["url"], visit["depth"], score)
+            links.candidates.append(row | CandidateRow(sitemap_lastmod=entry.lastmod, foreign=is_of_others))
 
 
 def robots_rows(path: str, root: str) -> Iterator[RobotsRow]:
@@ -215,14 +190,9 @@ class _FollowFn(beam.DoFn):
 
     def process(self, file: tuple[str, str]) -> "Iterator[TaggedOutput]":
         for links in self._links(*file):
-            candidates = pa.Table.from_pylist(links.candidates, schema=CANDIDATES)
-            yield from tagged("candidates", split(candidates, "url_key", self._partitions))
-            for (reason, url), count in links.rejected.items():
-                if count:
-                    rejection = ((reason, host(url)), (count, [url]))
-                    yield TaggedOutput("rejections", (shard(host(url), self._shards), [rejection]))
+            yield from links.outputs("candidates", self._shards, self._partitions)
 
-    def _links(self, table: str, path: str) -> Iterator[SitemapLinks]:
+    def _links(self, table: str, path: str) -> Iterator[FoundUrls]:
         if table == "robots":
             for row in robots_rows(path, self._root):
                 yield from_robots(row, self._filter, self._sitemaps, self._tdmrep)

@@ -13,7 +13,6 @@ _HASHES = 6
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # Knuth's multiplicative hashing
 _BITS_PER_KEY = 20  # with six hashes, a false positive rate of 0.03 %: rarely one in a row group
 
-
 Words = NDArray[np.uint64]
 
 

@@ -11,7 +11,6 @@ from .table_files import TableFile, naming_damage, way_out
 DAMAGED = "damaged"
 """The table, in the report of a step, of a file that the step has found to be damaged."""
 
-
 MOST_BYTES = 256 << 20
 """The files of a table that are read for their checksums before they are used: 0.1 seconds."""
 

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from .batches import cuts
 from .bloom import Bloom, shard
 from .table_files import column_number, conform, open_parquet, present
 
-_ROWS_AT_A_TIME = 1 << 16
+_ROWS_AT_A_TIME = 1 << 16  # so many that the number of reads does not matter
 _SMALL = 1 << 16  # bytes of a row group, up to which a second read costs more than all columns of the first
 
 
@@ -69,7 +70,10 @@ def matching_rows(
         if wanted.column not in names:  # a file of an earlier version
             yield conform(file.read(names, use_threads=False), schema)
             return
-        for groups in _batches(file, groups_with(file, wanted.by, wanted.values)):
+        chosen = list(groups_with(file, wanted.by, wanted.values))
+        rows_of = [file.metadata.row_group(group).num_rows for group in chosen]
+        for start, count in cuts(rows_of, _ROWS_AT_A_TIME):
+            groups = chosen[start : start + count]
             size = sum(file.metadata.row_group(group).total_byte_size for group in groups)
             is_once = wanted.keys is None and size <= _SMALL
             found = groups if is_once else _groups_that_match(file, groups, wanted)
@@ -103,20 +107,6 @@ def groups_with(file: pq.ParquetFile, column: str, values: Sequence[Any]) -> Ite
 def _is_any_between(values: Sequence[Any], least: Any, most: Any) -> bool:
     place = bisect_left(values, least)
     return place < len(values) and values[place] <= most
-
-
-def _batches(file: pq.ParquetFile, groups: Iterable[int]) -> Iterator[list[int]]:
-    """The row groups in batches of so many rows that their number does not matter."""
-    batch: list[int] = []
-    rows = 0
-    for group in groups:
-        batch.append(group)
-        rows += file.metadata.row_group(group).num_rows
-        if rows >= _ROWS_AT_A_TIME:
-            yield batch
-            batch, rows = [], 0
-    if batch:
-        yield batch
 
 
 def _groups_that_match(file: pq.ParquetFile, groups: Sequence[int], wanted: Wanted) -> list[int]:

@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .table_files import with_columns
+
 
 class Layout(NamedTuple):
     """The layout of the merged files of a table."""
@@ -60,7 +62,7 @@ def arrange(rows: pa.Table, layout: Layout) -> pa.Table:
     """
     if "host" in layout.order and "url" in rows.column_names and rows["host"].null_count:
         of_url = pc.list_element(pc.split_pattern(rows["url"], "/", max_splits=3), 2)
-        rows = rows.set_column(rows.schema.get_field_index("host"), "host", pc.coalesce(rows["host"], of_url))
+        rows = with_columns(rows, host=pc.coalesce(rows["host"], of_url))
     columns = {name: rows[name] for name in layout.order}
     columns |= {"round": rows["round"], "position": pa.array(np.arange(rows.num_rows))}
     order = [(name, "ascending") for name in (*layout.order, "round", "position")]

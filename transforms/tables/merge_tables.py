@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from ..memory.bounds import CompactLoad
 from .layouts import LAYOUTS, Layout, arrange
 from .schemas import TABLES
-from .table_files import TableFile, TableWriter, conform, open_parquet, present, statistics
+from .table_files import TableFile, TableWriter, conform, open_parquet, present, read_groups, statistics
 
 RANGE_ROWS = 250_000
 """Rows that are sorted at a time, about; they become one file."""
@@ -144,16 +144,13 @@ def _is_from(rows: pa.Table, bound: tuple[Any, ...], order: Sequence[str]) -> pa
 
 def _groups(root: str, part: Part) -> Iterator[pa.Table]:
     """The rows of the files, in their order, in tables of the size of a row group."""
-    schema = TABLES[part.table]
-    held = [schema.empty_table()]
-    for each in part.files:
-        with open_parquet(root, each.path) as file:
-            names = present(file, schema.names)
-            for group in range(file.num_row_groups):
-                held.append(conform(file.read_row_group(group, names, use_threads=False), schema))
-                if sum(t.num_rows for t in held) >= _LOG_ROWS or sum(t.nbytes for t in held) >= _LOG_BYTES:
-                    yield pa.concat_tables(held)
-                    held = [schema.empty_table()]
+    held = [TABLES[part.table].empty_table()]
+    for file in part.files:
+        for rows in read_groups(root, file):
+            held.append(rows)
+            if sum(t.num_rows for t in held) >= _LOG_ROWS or sum(t.nbytes for t in held) >= _LOG_BYTES:
+                yield pa.concat_tables(held)
+                held = held[:1]
     yield pa.concat_tables(held)
 
 

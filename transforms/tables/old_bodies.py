@@ -15,7 +15,7 @@ from .batches import Batch, from_ipc, split
 from .bloom import words
 from .damage import damaged
 from .schemas import KEY, TIME, VISITS
-from .table_files import TableFile, TableWriter, conform, read_groups, read_table, round_of
+from .table_files import TableFile, TableWriter, conform, read_groups, read_table, round_of, with_columns
 
 KEYS = pa.schema(
     [
@@ -104,6 +104,4 @@ def _without(visits: pa.Table, is_removed: NDArray[np.bool_]) -> pa.Table:
     mask = pa.array(is_removed)
     body = pc.if_else(mask, pa.scalar(None, pa.large_binary()), visits["body"])
     removed = pc.if_else(mask, True, visits["body_removed"])
-    for name, column in (("body", body), ("body_removed", removed)):
-        visits = visits.set_column(visits.schema.get_field_index(name), visits.schema.field(name), column)
-    return visits
+    return with_columns(visits, body=body, body_removed=removed)

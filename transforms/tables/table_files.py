@@ -4,6 +4,7 @@ import contextlib
 import inspect
 import json
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,25 +16,11 @@ from ..files import filesystem
 from ..outcomes import CrawlDirError, DiskError, reason
 from .schemas import TABLES
 
-REPEATED = (
-    "host",
-    "site",
-    "origin",
-    "state",
-    "reason",
-    "kind",
-    "verdict",
-    "template",
-    "referrer",
-    "discovered_from",
-    "discovered_round",
-    "depth",
-    "round",
-    "last_status",
-    "fetches",
-    "failures",
-    "body",
+_REPEATED_NAMES = (
+    "host site origin state reason kind verdict template referrer discovered_from discovered_round depth round"
+    " last_status fetches failures body"
 )
+REPEATED = frozenset(_REPEATED_NAMES.split())
 """Columns whose values repeat within a row group.
 
 A dictionary for another column is a second page to read, and takes longer to make than the values to write.
@@ -111,7 +98,7 @@ class TableWriter:
         self._writer: pq.ParquetWriter | None = None
         self._first: pa.Table | None = None  # a small batch, until there are others or the file ends
         self._rows = 0
-        self._counts: dict[str, int] = {}
+        self._counts = Counter[str]()
 
     def write(self, batch: pa.Table, counts: Mapping[str, int] | None = None) -> None:
         if not batch.num_rows:
@@ -122,8 +109,7 @@ class TableWriter:
             self._write_first(is_plain=False)
             self._write(batch, is_plain=False)
         self._rows += batch.num_rows
-        for name, count in (counts or {}).items():
-            self._counts[name] = self._counts.get(name, 0) + count
+        self._counts.update(counts or {})
 
     def _write_first(self, *, is_plain: bool) -> None:
         if self._first is not None:
@@ -142,7 +128,7 @@ class TableWriter:
                 sorting_columns=sorting,
                 write_statistics=self._statistics,
                 **_bloom_filters(self.table, batch.num_rows),
-                use_dictionary=False if is_plain else [name for name in REPEATED if name in self.schema.names],
+                use_dictionary=False if is_plain else [name for name in self.schema.names if name in REPEATED],
                 data_page_version="2.0",  # keeps what zstd does not shorten, such as keys, uncompressed
                 write_page_checksum=True,
             )
@@ -158,7 +144,7 @@ class TableWriter:
         self._writer.close()
         self._sink.close()
         self._writer = None
-        return TableFile(self.table, self.path, self._rows, self._sink.size, self._counts, self._sink.checksum)
+        return TableFile(self.table, self.path, self._rows, self._sink.size, dict(self._counts), self._sink.checksum)
 
 
 _LOOKED_UP = {"documents": "url_key", "links": "target_key", "visits": "url_key"}
@@ -289,3 +275,11 @@ def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
     return column if column.type == type_ else column.cast(type_)
+
+
+def with_columns(table: pa.Table, **columns: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """The table with other values in some of its columns, which keep their places and types."""
+    for name, column in columns.items():
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, table.schema.field(place), column)
+    return table

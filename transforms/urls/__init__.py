@@ -17,21 +17,3 @@ from .canonical import (
     url_key,
     user_folder,
 )
-
-__all__ = [
-    "CANONICAL_RULES",
-    "canonicalize",
-    "dedup_form",
-    "domain",
-    "front",
-    "host",
-    "host_name",
-    "is_foreign",
-    "neatness",
-    "origin",
-    "owner",
-    "resolve",
-    "site",
-    "url_key",
-    "user_folder",
-]

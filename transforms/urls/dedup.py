@@ -58,7 +58,7 @@ def unescape_plain(url: str) -> str:
     """With characters unescaped that mean the same escaped or not, and `%20` in parameters as a plus sign."""
     if "%" not in url:
         return url
-    origin, path, query = _split(url)
+    origin, path, query = split(url)
     pieces = (_unescape(piece, _PLAIN_IN_QUERY) if "=" in piece else piece for piece in query.split("&"))
     return _join(origin, _unescape(path, _PLAIN_IN_PATH), "&".join(pieces))
 
@@ -67,21 +67,16 @@ def drop_path_sessions(url: str) -> str:
     """Without session identifiers in the path: `/a;jsessionid=…`, `/(S(…))/a`."""
     if ";" not in url and "/(" not in url:
         return url
-    origin, path, query = _split(url)
+    origin, path, query = split(url)
     if _holds_a_url(path, query):
         return url
-    is_kept = _kept(_host(origin)).holds
-
-    def left(parameter: re.Match[str]) -> str:
-        name = parameter[1].lower()
-        return "" if _is_session(name, parameter[2], ()) and not is_kept(name) else parameter[0]
-
-    return _join(origin, _ASP_NET.sub("", _PATH_PARAMETER.sub(left, path)) or "/", query)
+    path = _without_sessions(_PATH_PARAMETER, path, _kept(_host(origin)))
+    return _join(origin, _ASP_NET.sub("", path) or "/", query)
 
 
 def drop_tracking(url: str) -> str:
     """Without tracking parameters in the query."""
-    origin, path, query = _split(url)
+    origin, path, query = split(url)
     host = _host(origin)
     here, kept = _tracking(host), _kept(host)
 
@@ -95,25 +90,30 @@ def drop_tracking(url: str) -> str:
 
 def drop_sessions(url: str) -> str:
     """Without session identifiers in the query: `?sid=…`, `?a=1;jsessionid=…`."""
-    origin, path, query = _split(url)
+    origin, path, query = split(url)
     pieces = query.split("&")
     names = [_name(piece).lower() for piece in pieces]
     if not (";" in query or any(map(_SESSION_NAMES.holds, names))) or _holds_a_url(path, query):
         return url
-    is_kept = _kept(_host(origin)).holds
-
-    def left(parameter: re.Match[str]) -> str:
-        name = parameter[1].lower()
-        return "" if _is_session(name, parameter[2], ()) and not is_kept(name) else parameter[0]
-
+    kept = _kept(_host(origin))
     # Servlets append `;jsessionid=…` to the URL, also if that has a query.
-    pieces = [_QUERY_PATH_PARAMETER.sub(left, piece) for piece in pieces]
+    pieces = [_without_sessions(_QUERY_PATH_PARAMETER, piece, kept) for piece in pieces]
     kept_pieces = [
         piece
         for piece, name in zip(pieces, names, strict=True)
-        if is_kept(name) or not _is_session(name, piece.partition("=")[2], names)
+        if kept.holds(name) or not _is_session(name, piece.partition("=")[2], names)
     ]
     return _join(origin, path, "&".join(kept_pieces))
+
+
+def _without_sessions(parameters: re.Pattern[str], text: str, kept: _Names) -> str:
+    """A text without the parameters of a pattern that hold a session identifier, but for those that are kept."""
+
+    def left(parameter: re.Match[str]) -> str:
+        name = parameter[1].lower()
+        return "" if _is_session(name, parameter[2], ()) and not kept.holds(name) else parameter[0]
+
+    return parameters.sub(left, text)
 
 
 def drop_empty_parameters(url: str) -> str:
@@ -150,7 +150,7 @@ may_change = re.compile(r"[?;(%]").search
 """Whether any rule can change a URL; a fast test that excludes most URLs."""
 
 
-def _split(url: str) -> tuple[str, str, str]:
+def split(url: str) -> tuple[str, str, str]:
     """(scheme and host, path, query) of a canonical URL."""
     start, _, query = url.partition("?")
     end = start.find("/", 8)

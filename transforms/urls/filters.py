@@ -3,12 +3,11 @@
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .. import urls
+from .. import plugins, urls
 from ..settings import Scope
-from .filter_plugins import load_filters, reject_by_plugin
 
 MAX_REDIRECTS = 10
 """Maximum number of consecutive redirects. Browsers allow twenty; pages worth indexing need few."""
@@ -29,7 +28,6 @@ NEVER_TEXT = frozenset(_EXTENSIONS.split())
 """Extensions, without the dot, of neither HTML nor plain text: images, styles and scripts, fonts, audio, video,
 archives and programs, office documents, print formats, data, feeds."""
 
-
 MAX_QUERY_LENGTH = 512
 """Maximum length of a query. Queries of real sites are below 300; longer ones encode the state of a program."""
 
@@ -46,6 +44,15 @@ RSL = "rsl"
 
 UrlRule = Callable[[str], bool]
 """Whether a canonical URL is rejected."""
+
+Filter = Callable[[str], str | None]
+"""The object of an entry point of `beamtrawl.url_filters`: why a canonical URL is not crawled; None if it may be.
+
+It is a pure function of the URL: verdicts are cached, and several threads and workers call it.
+"""
+
+MAX_REASON = 60
+"""Maximum length of a reason, which is one value of a column for many URLs."""
 
 
 def deny_hosts(names: Iterable[str]) -> UrlRule:
@@ -169,6 +176,32 @@ def url_rules(scope: Scope, seed_hosts: frozenset[str], extensions: frozenset[st
 
 def _unless(rule: UrlRule) -> UrlRule:
     return lambda url: not rule(url)
+
+
+def load_filters(names: Sequence[str]) -> list[tuple[str, Filter]]:
+    """The filters of these names, with their names; PluginError if one cannot be loaded."""
+    return [(name, plugins.load(plugins.URL_FILTERS, name)) for name in names]
+
+
+def reject_by_plugin(filters: Sequence[tuple[str, Filter]], url: str) -> str | None:
+    """`NAME: REASON` of the first filter that rejects a URL, or None.
+
+    A filter that fails rejects the URL, with the type of the error as the reason: what it would have excluded is
+    unknown, and requests cannot be taken back.
+    """
+    for name, reject in filters:
+        try:
+            reason = reject(url)
+            if reason is not None:
+                return f"{name}: {_line(reason)}"
+        except Exception as error:
+            return f"{name}: error {type(error).__name__}"
+    return None
+
+
+def _line(reason: str) -> str:
+    """A reason as one short line that can be stored."""
+    return " ".join(reason.encode("utf-8", "replace").decode().split())[:MAX_REASON]
 
 
 class UrlFilter:

@@ -11,8 +11,10 @@ from ....transforms import urls
 from ....transforms.http.reply import content_type, outcome
 from ....transforms.http.request_headers import Identity
 from ....transforms.outcomes import Outcome
-from ....transforms.parsing.html_page import Page, followed, parse_page
+from ....transforms.parsing.html_links import followed
+from ....transforms.parsing.html_page import parse_page
 from ....transforms.parsing.page_rules import EXTRACT_ERROR, NO_RULES, VALUES_END, PageRules, page_rules
+from ....transforms.parsing.source import Page
 from ...terminal.errors import Failure, Usage
 from ...terminal.units import counted
 from .single_fetch import Requester, fetch_robots, pace_of, read_source, requests_to, settings_of

@@ -52,20 +52,12 @@ class Keeper:
     memory is bounded.
     """
 
-    def __init__(
-        self,
-        crawl: CrawlDir,
-        attempt: str,
-        round_: int,
-        piece_seconds: float,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._crawl, self._attempt, self._round = crawl, attempt, round_
-        self._piece_seconds, self._clock = piece_seconds, clock
+    def __init__(self, crawl: CrawlDir, attempt: str, round_: int, piece_seconds: float) -> None:
+        self._crawl, self._attempt, self._round, self._piece_seconds = crawl, attempt, round_, piece_seconds
         # The rows of visits and their bytes of bodies, by group of sites and by whether bodies are packed.
         self._rows, self._bytes = defaultdict[_Key, list[Mapping[str, Any]]](list), Counter[_Key]()
         self._piece_bytes = 0
-        self._since = clock()
+        self._since = time.monotonic()
         self._cut_pieces = self._closed_pieces = 0  # in the bundle's thread, and in the own one
         self._promises = PromiseLog(crawl, attempt)
         self._writers = self._new_writers()
@@ -103,14 +95,14 @@ class Keeper:
 
         Not while the last one is still being closed: a slow store gets longer pieces, and holds up no request.
         """
-        is_ripe = self._clock() - self._since >= self._piece_seconds or self._piece_bytes >= PIECE_BYTES
+        is_ripe = time.monotonic() - self._since >= self._piece_seconds or self._piece_bytes >= PIECE_BYTES
         return is_ripe and self._cut_pieces == self._closed_pieces
 
     def cut(self, turns: Iterable[HostRow]) -> None:
         """Close the piece, with the states of all hosts requested since the last one."""
         for row in turns:
             self._writers["host_turns"].hold(row)
-        self._since, self._piece_bytes = self._clock(), 0
+        self._since, self._piece_bytes = time.monotonic(), 0
         keys = sorted(self._rows, key=self._bytes.__getitem__)  # small ones together
         for start, count in cuts([self._bytes[key] for key in keys], _LEAST_BYTES):
             self._flush(keys[start : start + count])
@@ -142,10 +134,7 @@ class Keeper:
         rows = [row for key in keys for row in self._rows.pop(key)]
         for key in keys:
             del self._bytes[key]
-        counts: dict[str, int] = {}
-        for row in rows:
-            for name in counters_of(row["outcome"], row["kind"]):
-                counts[name] = counts.get(name, 0) + 1
+        counts = Counter(name for row in rows for name in counters_of(row["outcome"], row["kind"]))
         writer = self._writers["visits"]
         writer.is_empty = False
         self._put(lambda: writer.write_rows(rows, counts))

@@ -5,7 +5,7 @@ import json
 import math
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -38,7 +38,7 @@ class Report:
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock  # POSIX time
-        self._outcomes: dict[str, int] = {}
+        self._outcomes = Counter[str]()
         self._bytes = 0
         self._counters: dict[Outcome, Any] = {}
         self._failures: deque[Failure] = deque(maxlen=_FAILURES)
@@ -48,7 +48,7 @@ class Report:
         if end not in self._counters:
             self._counters[end] = Metrics.counter("visits", end.value)
         self._counters[end].inc()
-        self._outcomes[end.value] = self._outcomes.get(end.value, 0) + 1
+        self._outcomes[end.value] += 1
         self._bytes += len(reply.body)
         if end not in _NO_FAILURES:
             error = reply.error or (f"status {reply.status}" if reply.status else "")

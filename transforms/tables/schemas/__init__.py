@@ -10,10 +10,20 @@ from typing import Any
 import pyarrow as pa
 
 from .columns import KEY, SITEMAP, TIME
-from .documents import ALERTS, DOCUMENTS, LINKS, AlertRow, DocumentRow
-from .duplicates import DIGESTS, NEAR
+from .documents import (
+    ALERTS,
+    DIGESTS,
+    DOCUMENTS,
+    HOST_RANKS,
+    LINKS,
+    NEAR,
+    RANKS,
+    TOMBSTONES,
+    AlertRow,
+    DocumentRow,
+    TombstoneRow,
+)
 from .fetching import FRONTIER, FRONTIER_LEFT, HOSTS, ROBOTS, SEEDS, VISITS, HostRow, RobotsRow, VisitRow
-from .index import HOST_RANKS, RANKS, TOMBSTONES, TombstoneRow
 from .urls import (
     ALIAS_COUNTS,
     ALIASES,
@@ -27,45 +37,6 @@ from .urls import (
     TRAPS,
     URLS,
 )
-
-__all__ = [
-    "ALERTS",
-    "ALIASES",
-    "ALIAS_COUNTS",
-    "CHANGE_RATES",
-    "DIGESTS",
-    "DOCUMENTS",
-    "EXTERNAL_TARGETS",
-    "FRONTIER",
-    "FRONTIER_LEFT",
-    "HOSTS",
-    "HOST_CHANGES",
-    "HOST_RANKS",
-    "KEY",
-    "LINKS",
-    "NEAR",
-    "RANKS",
-    "REJECTIONS",
-    "REVISITS",
-    "ROBOTS",
-    "SEEDS",
-    "SITEMAP",
-    "TABLES",
-    "TIME",
-    "TOMBSTONES",
-    "TRAPS",
-    "TRAP_QUEUES",
-    "TRAP_SAMPLES",
-    "URLS",
-    "VISITS",
-    "AlertRow",
-    "DocumentRow",
-    "HostRow",
-    "RobotsRow",
-    "Row",
-    "TombstoneRow",
-    "VisitRow",
-]
 
 Row = dict[str, Any]
 """A row of a table or a batch whose columns its schema names; those with a TypedDict have a type of their own."""

@@ -1,4 +1,4 @@
-"""The tables of documents, their links and their alerts."""
+"""The tables of documents, of their links, alerts, digests and signatures, and those beside the index."""
 
 from typing import TypedDict
 
@@ -94,3 +94,62 @@ class AlertRow(TypedDict, total=False):
 
 
 ALERTS = schema_of(AlertRow)
+
+DIGESTS = pa.schema(
+    [
+        ("digest", KEY),
+        ("url_key", KEY),  # the document of the site that owns the content; null: no owner any more
+        ("url", pa.string()),
+        ("depth", pa.int32()),
+        ("round", pa.int32()),  # of this row: the newest row of a digest and a site counts
+        ("site", pa.string()),  # host without a leading www., with the folder of a user
+        ("foreign", pa.bool_()),  # only other sites link the document: the first that its own site links owns it then
+    ]
+)
+
+NEAR = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("depth", pa.int32()),
+        ("round", pa.int32()),  # of this row: the newest row of a key counts
+        ("signature", pa.binary(128)),  # `minhash.signature`; null: no longer a representative
+        ("host", pa.string()),  # of the URL; null in files of earlier versions
+    ]
+)
+
+
+class TombstoneRow(TypedDict):
+    """A row of TOMBSTONES."""
+
+    url_key: Key
+    round: Int32  # the page is excluded from segments of earlier rounds
+    reason: Text  # `tombstones.REPLACED`, or why the newest version is not indexed
+
+
+TOMBSTONES = schema_of(TombstoneRow)
+
+RANKS = pa.schema(
+    [
+        ("url_key", KEY),
+        ("url", pa.string()),
+        ("host", pa.string()),
+        ("round", pa.int32()),  # the last round whose links are counted
+        ("link_rank", pa.float64()),  # PageRank, relative to the mean
+        ("links", pa.int64()),  # pages that link to it
+        ("link_hosts", pa.int64()),  # hosts of these pages
+        ("anchors", pa.list_(pa.struct([("anchor", pa.string()), ("hosts", pa.int64())]))),
+        # The anchors of links to its sections, each with the fragment that they lead to
+        ("names", pa.list_(pa.struct([("fragment", pa.string()), ("anchor", pa.string()), ("hosts", pa.int64())]))),
+    ]
+)
+
+HOST_RANKS = pa.schema(
+    [
+        ("host", pa.string()),
+        ("round", pa.int32()),
+        ("centrality", pa.float64()),  # harmonic centrality in the graph of hosts
+        ("link_rank", pa.float64()),  # PageRank in the graph of hosts, relative to the mean
+        ("link_hosts", pa.int64()),  # hosts that link to it
+    ]
+)
