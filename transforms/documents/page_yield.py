@@ -8,8 +8,8 @@ from ..outcomes import Outcome
 from ..parsing.html_page import Page, followed
 from ..tables.schemas.fetching import VisitRow
 from ..tables.sitemap_terms import LESSER
-from ..traps.novelty import pack, unpack
-from ..traps.page_words import PageWords, hash_of, page_words
+from ..traps.novelty import unpack
+from ..traps.page_words import PageWords, hashes, page_words
 
 _TEXT, _LINKS, _ANCHOR = 1500, 100, 60  # maximum characters of a text, links, and characters of an anchor
 
@@ -37,7 +37,7 @@ def yield_rows(visits: Iterable[tuple[VisitRow, Page | None]]) -> list[YieldRow]
             links = [link for link in page.links[:_LINKS] if followed(link, page.nofollow)]
             text = " ".join([page.text[:_TEXT], *(link.anchor[:_ANCHOR] for link in links)])
             words = page_words(page.title, text, row["url"], urls := [link.url for link in links])
-            row["links"] = pack(map(hash_of, urls))
+            row["links"] = hashes(urls)
             row["title_words"], row["words"], row["own_words"] = words
             row["frame"] = _frame(words, page)
     return rows
