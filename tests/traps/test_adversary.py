@@ -11,7 +11,8 @@ from tests.support.trap_rounds import crawl_rounds
 from tests.support.trap_sites import Site, chance, word
 from tests.support.web import Page
 
-GOOD, LISTS, LATER, ROUNDS = 200, 10, 2, 9
+GOOD, LISTS, ROUNDS = 200, 10, 9
+LATER = {False: 2, True: 3}  # rounds, where the items are of one template, and of twenty new ones
 ITEMS = [f"/item/{word(chance('good', n), 3)}" for n in range(GOOD)]
 DEAD = [f"/item/{word(chance('evil', n), 4)}" for n in range(3_000)]
 SECTIONS = 20  # each a template of its own
@@ -67,12 +68,13 @@ def undisturbed() -> dict[bool, list[int]]:
 
 @pytest.mark.slow("traps")
 @pytest.mark.parametrize("name", ADVERSARIES)
-def test_no_good_page_waits_more_than_two_rounds_longer(name: str, undisturbed: dict[bool, list[int]]) -> None:
+def test_no_good_page_waits_much_longer(name: str, undisturbed: dict[bool, list[int]]) -> None:
     """Which of the good pages come first is drawn, with or without the adversary."""
-    found, alone = rounds_of_items(*ADVERSARIES[name]), undisturbed[ADVERSARIES[name][-1]]
+    *_, is_apart = ADVERSARIES[name]
+    found, alone = rounds_of_items(*ADVERSARIES[name]), undisturbed[is_apart]
     assert max(alone) <= 5
     late = [after - before for before, after in zip(alone, found, strict=True)]
-    assert max(late) <= LATER, (alone[::20], found[::20])
+    assert max(late) <= LATER[is_apart], (alone[::20], found[::20])
 
 
 @pytest.mark.slow("traps")
