@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Iterable
+from typing import cast
 
 from ..batches.batch_schemas import YieldRow
 from ..outcomes import Outcome
@@ -31,7 +32,7 @@ WITHOUT_PAGE = frozenset(
 def yield_rows(visits: Iterable[tuple[VisitRow, Page | None]]) -> list[YieldRow]:
     """The rows of the URLs that are evidence, of all visits of a batch with their pages."""
     found = [(visit, page) for visit, page in visits if _is_evidence(visit, page)]
-    rows = [_row(visit) for visit, _ in found]
+    rows = [cast(YieldRow, {name: visit.get(name) for name in YieldRow.__annotations__}) for visit, _ in found]
     for row, (_, page) in zip(rows, found, strict=True):
         if page is not None:
             links = [link for link in page.links[:_LINKS] if followed(link, page.nofollow)]
@@ -60,24 +61,3 @@ def _frame(words: PageWords, page: Page) -> int:
     """
     title = sorted(unpack(words.title) - unpack(words.own))
     return zlib.crc32(repr((title, len(page.links), page.media_type, page.traits.structure)).encode())
-
-
-def _row(visit: VisitRow) -> YieldRow:
-    return YieldRow(
-        url_key=visit["url_key"],
-        url=visit["url"],
-        host=visit["host"],
-        depth=visit["depth"],
-        priority=visit["priority"],
-        links_without_news=visit["links_without_news"],
-        foreign=visit["foreign"],
-        referrer=visit["referrer"],
-        redirects=visit["redirects"],
-        outcome=visit["outcome"],
-        title_words=None,
-        words=None,
-        own_words=None,
-        links=None,
-        frame=None,
-        kind=visit["kind"],
-    )

@@ -47,10 +47,11 @@ class Budgets:
                 in_turn.append((due.depth, 0, b"", due, None))
                 continue
             shape = shape_of(due.url, due.referrer, due.foreign, due.redirects)
-            own: Name = (shape.template, self._known.kind_of(shape, bool(due.links_without_news)))
+            kind = self._known.kind_of(shape, bool(due.links_without_news))
+            own: Name = (shape.template, kind)
             if shape.is_foreign:
                 in_turn.append((due.depth, 0, self._draw(due), due, shape))
-            elif limiting := self._closed(own, *self._known.names_of(shape, own[1])):
+            elif limiting := self._closed(own, *self._known.names_of(shape, kind)):
                 closed.append((self._draw(due), limiting, due, shape))
             else:
                 in_turn.append((due.depth, turns[own, None], b"", due, shape))

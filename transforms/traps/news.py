@@ -79,7 +79,7 @@ class HostNews:
         self._pages, self._answers = pages, dict(answers)
         self._asked = {**asked, **answers}
         self._refusing = {folder_of(name) for name, one in self._asked.items() if one.answer is ErrorPages.NONE}
-        self._evidence, self._sizes, self._links = list[Evidence](), Counter[str](), list[bytes | None]()
+        self._evidence, self._sizes, self._links = list[Evidence](), Counter[str](), list[bytes]()
 
     def take(self, request: YieldRow, shape: UrlShape, kind: Kind, duplicates: Duplicates) -> Counts:
         """Add a page and return what it counts as: fresh, with news, different; `FAILED` if any address gives it."""
@@ -100,7 +100,7 @@ class HostNews:
         is_news = not is_copy and (is_told or is_uniform)
         is_fresh = is_news or (not is_series and not is_copy)
         is_named = added.is_named or not is_news
-        self._links.append(request["links"])
+        self._links.append(request["links"] or b"")
         if is_fresh and not is_uniform and answers is None and folder_of(group) not in self._refusing:
             origin = folder_of(family(shape.referrer)) if shape.referrer else None
             if is_series or is_named or not added.has_new_title:

@@ -34,10 +34,8 @@ def page_words(title: str, text: str, url: str, links: Sequence[str]) -> PageWor
     own = _parts(near)
     titled, told = set(_WORD.findall(title.lower())), set(_WORD.findall(text.lower()))
     named = own if near == below else _parts(below)
-    of_urls, joined = own | named, dict[str, list[str]]()
-    for word in titled | told:
-        if not word.isalnum() and ((part := _PART.search(word)) is None or part[0] in of_urls):
-            joined[word] = _PART.findall(word)
+    of_urls, some = own | named, [word for word in titled | told if not word.isalnum()]
+    joined = {word: _PART.findall(word) for word in some if (part := _PART.search(word)) is None or part[0] in of_urls}
 
     def within(words: set[str], names: set[str]) -> set[str]:
         """The words all of whose runs of letters and digits are in `names`."""

@@ -92,9 +92,7 @@ class Evidence(NamedTuple):
     is_named: bool  # all that is new is in its own URL
 
 
-def suspected(
-    pages: Iterable[Evidence], links: Iterable[bytes | None], sizes: Mapping[str, int]
-) -> dict[str, YieldRow]:
+def suspected(pages: Iterable[Evidence], links: Iterable[bytes], sizes: Mapping[str, int]) -> dict[str, YieldRow]:
     """A page of each family that leads on and on: to pages that lead to others, most of which nothing else links.
 
     `links` has the hashes of the URLs that each page of the round links: the pages of a real site link each
