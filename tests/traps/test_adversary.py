@@ -82,5 +82,5 @@ def test_no_good_page_waits_much_longer(name: str, undisturbed: dict[bool, list[
 @pytest.mark.parametrize("is_apart", [False, True], ids=["one template", "new templates"])
 def test_pages_like_the_lists_hide_no_good_page(is_apart: bool, secret: bytes) -> None:
     """The pages of a wiki, which anybody may write, have one template."""
-    crawled = crawl_rounds(site(20, 12, None, is_apart, "/list/"), 30, secret=secret)
+    crawled = crawl_rounds(site(20 if is_apart else 60, 12, None, is_apart, "/list/"), 30, secret=secret)
     assert {*(APART if is_apart else ITEMS)} <= {path for paths in crawled.visited for path in paths}
