@@ -155,7 +155,7 @@ def known_traps(path: str, root: str, hosts: Wanted) -> Iterator[tuple[str, dict
 
 _JUDGED = [
     *("host", "template", "kind", "round", "state", "first", "pages", "news", "fresh", "different", "failed"),
-    *("redirected", "budget", "unresolved", "recent_pages", "recent_fresh", "waiting", "requested"),
+    *("redirected", "reached", "budget", "unresolved", "recent_pages", "recent_fresh", "waiting", "requested"),
 ]
 _QUEUED = ["host", "template", "kind", "round", "waiting", "held"]
 _LIMITING = {"traps": (TRAPS, _JUDGED), "trap_samples": (TRAP_SAMPLES, ["host", "forms"])}

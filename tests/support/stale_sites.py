@@ -70,6 +70,19 @@ def front(count: int, answer: str) -> Stale:
     return Stale(_site(pages, GONE[answer], dead), {*pages}, [])
 
 
+def folders(count: int, answer: str) -> Stale:
+    """The site's own sitemap lists dead addresses in folders that are gone; its lists lead to other new folders."""
+    dead = [f"/{word(chance('dead', n), 3)}/{n}" for n in range(count)]
+    sections = [f"/{word(chance('section', n), 3)}/" for n in range(20)]
+    pages = _live("/about")
+    pages["/about"] = page("About", story("about"), [(path, path) for path in sections])
+    for path in sections:
+        inside = [f"{path}{word(chance(path, n), 3)}" for n in range(5)]
+        pages[path] = page(f"Section {path}", story(path), [(one, one) for one in inside])
+        pages |= {one: page(one, story(one)) for one in inside}
+    return Stale(_site(pages, GONE[answer], dead), {*pages}, dead)
+
+
 def register() -> Stale:
     """Ten lists lead to 600 entries that say that there is none, a list two clicks further to 100 real ones."""
     pages = {path: page(path, story(path)) for path in _TEXTS}
@@ -94,5 +107,7 @@ STALE: dict[str, Callable[[], Stale]] = {
     "front page with 80 empty pages": lambda: front(80, "soon"),
     "front page with 150 empty pages": lambda: front(150, "soon"),
     "front page with 150 redirects to a login": lambda: front(150, "login"),
+    "sitemap of 300 in folders that are gone": lambda: folders(300, "gone"),
+    "sitemap of 300 soft 404s in as many folders": lambda: folders(300, "same"),
     "register": register,
 }

@@ -5,7 +5,6 @@ import pytest
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
 from beamtrawl.transforms.traps.discovery import Known, shape_of
-from beamtrawl.transforms.traps.judge import Counts, judge
 from beamtrawl.transforms.traps.template_rows import Kind, new_row
 from tests.frontier.test_own_links import ESSAYS, ITEMS, listed, text
 from tests.frontier.test_selection import due
@@ -73,10 +72,3 @@ def test_they_have_budgets_of_their_own_and_a_sample_of_them_is_taken() -> None:
     taken = [row.url for row in chosen if row.foreign]
     assert taken != sorted(taken)
     assert not {row.url for row in others[:22]} <= {*taken}
-
-
-def test_a_closed_template_of_theirs_has_few_requests_however_many_were_good() -> None:
-    known, name = Known(), ("/a/*", Kind.FOREIGN)
-    for round_, counts in enumerate((Counts(200, 200, 200, 200), Counts(400, 60, 60, 400)), 1):
-        row = judge(known, name, counts, [], round_, {}, 0)
-    assert (row["state"], row["budget"]) == ("throttled", 48)

@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Iterable
+from typing import cast
 
 from ..batches.batch_schemas import YieldRow
 from ..outcomes import Outcome
@@ -9,8 +10,8 @@ from ..parsing.html_links import followed
 from ..parsing.source import Page
 from ..tables.schemas.fetching import VisitRow
 from ..tables.sitemap_terms import LESSER
-from ..traps.novelty import pack, unpack
-from ..traps.page_words import PageWords, hash_of, page_words
+from ..traps.novelty import unpack
+from ..traps.page_words import PageWords, hashes, page_words
 
 _TEXT, _LINKS, _ANCHOR = 1500, 100, 60  # maximum characters of a text, links, and characters of an anchor
 
@@ -32,13 +33,13 @@ WITHOUT_PAGE = frozenset(
 def yield_rows(visits: Iterable[tuple[VisitRow, Page | None]]) -> list[YieldRow]:
     """The rows of the URLs that are evidence, of all visits of a batch with their pages."""
     found = [(visit, page) for visit, page in visits if _is_evidence(visit, page)]
-    rows = [_row(visit) for visit, _ in found]
+    rows = [cast(YieldRow, {name: visit.get(name) for name in YieldRow.__annotations__}) for visit, _ in found]
     for row, (_, page) in zip(rows, found, strict=True):
         if page is not None:
             links = [link for link in page.links[:_LINKS] if followed(link, page.nofollow)]
             text = " ".join([page.text[:_TEXT], *(link.anchor[:_ANCHOR] for link in links)])
             words = page_words(page.title, text, row["url"], urls := [link.url for link in links])
-            row["links"] = pack(map(hash_of, urls))
+            row["links"] = hashes(urls)
             row["title_words"], row["words"], row["own_words"] = words
             row["frame"] = _frame(words, page)
     return rows
@@ -61,24 +62,3 @@ def _frame(words: PageWords, page: Page) -> int:
     """
     title = sorted(unpack(words.title) - unpack(words.own))
     return zlib.crc32(repr((title, len(page.links), page.media_type, page.traits.structure)).encode())
-
-
-def _row(visit: VisitRow) -> YieldRow:
-    return YieldRow(
-        url_key=visit["url_key"],
-        url=visit["url"],
-        host=visit["host"],
-        depth=visit["depth"],
-        priority=visit["priority"],
-        links_without_news=visit["links_without_news"],
-        foreign=visit["foreign"],
-        referrer=visit["referrer"],
-        redirects=visit["redirects"],
-        outcome=visit["outcome"],
-        title_words=None,
-        words=None,
-        own_words=None,
-        links=None,
-        frame=None,
-        kind=visit["kind"],
-    )

@@ -47,11 +47,12 @@ class Budgets:
                 in_turn.append((due.depth, 0, b"", due, None))
                 continue
             shape = shape_of(due.url, due.referrer, due.foreign, due.redirects)
-            own: Name = (shape.template, self._known.kind_of(shape, bool(due.links_without_news)))
+            kind = self._known.kind_of(shape, bool(due.links_without_news))
+            own: Name = (shape.template, kind)
             if shape.is_foreign:
                 in_turn.append((due.depth, 0, self._draw(due), due, shape))
-            elif self._known.is_closed(own):
-                closed.append((self._draw(due), own, due, shape))
+            elif limiting := self._closed(own, *self._known.names_of(shape, kind)):
+                closed.append((self._draw(due), limiting, due, shape))
             else:
                 in_turn.append((due.depth, turns[own, None], b"", due, shape))
                 turns[own, None] += not self._known.has_proved(own)
@@ -65,7 +66,7 @@ class Budgets:
     def _take(self, shape: UrlShape, is_without_news: bool) -> bool:
         kind = self._known.kind_of(shape, is_without_news)
         names = self._known.names_of(shape, kind)
-        if names[0] == (shape.template, kind) and self._is_sample(names[0], shape, source_name(shape, kind)):
+        if (limiting := self._closed(*names)) and SOURCE not in limiting[0] and self._is_sample(limiting, shape):
             return True
         if any(self._left.setdefault(name, self._budget(name)) <= 0 for name in names):
             return False
@@ -75,9 +76,12 @@ class Budgets:
             self._known.forms.add(shape.form)
         return True
 
-    def _is_sample(self, name: Name, shape: UrlShape, source: Name | None) -> bool:
+    def _closed(self, *names: Name) -> Name | None:
+        return next(filter(self._known.is_closed, names), None)
+
+    def _is_sample(self, name: Name, shape: UrlShape) -> bool:
         """Whether a URL is of the sample of a page's links to a closed template, if none of them was tried."""
-        if source is None or not self._known.is_closed(name):
+        if (source := source_name(name, shape)) is None:
             return False
         alike = (*name, shape.referrer)
         sources = self._sampled.setdefault(alike, Counter())

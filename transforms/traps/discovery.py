@@ -131,14 +131,18 @@ class Known:
         return Kind.SERIES if is_same or self.leads_back(shape.referrer, shape.template) else Kind.PLAIN
 
     def names_of(self, shape: UrlShape, kind: Kind) -> list[Name]:
-        """The rows that say what a URL promises: of its page's links, or of its template and what is like it.
+        """The rows that say what a URL promises: of its template and, until this has proved something, of all new ones.
 
-        Until a template has proved something, the row shared by new templates applies, too.
+        What the links of its page have shown takes the place of either.
         """
-        own, source = (shape.template, kind), source_name(shape, kind)
-        if source and source in self.rows:
-            return [source]
-        return [own] if self.has_proved(own) else [own, (ANY, kind)]
+        names: list[Name] = []
+        for name in ((shape.template, kind), (ANY, kind)):
+            source = source_name(name, shape)
+            is_tried = source is not None and source in self.rows
+            names.append(source if source and is_tried else name)
+            if is_tried or self.has_proved(name):
+                break
+        return names
 
     def has_proved(self, name: Name) -> bool:
         """Whether a template is judged by its own row: a result was useful."""
@@ -174,6 +178,6 @@ class Known:
         return 0 if self.is_closed((template_part(template_), kind)) else min(budget, _OF_SOURCE)
 
 
-def source_name(shape: UrlShape, kind: Kind) -> Name | None:
-    """The row of the links of one page to a template; None if they are judged by the template alone."""
-    return (shape.template + SOURCE + shape.source, kind) if kind is Kind.PLAIN and shape.source else None
+def source_name(name: Name, shape: UrlShape) -> Name | None:
+    """The row of the links of one page to a template, or to new ones; None if there is no such row."""
+    return (name[0] + SOURCE + shape.source, name[1]) if name[1] is Kind.PLAIN and shape.source else None

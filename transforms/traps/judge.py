@@ -11,7 +11,6 @@ from .template_rows import SOURCE, Kind, Name, State, new_row, requests_of
 ENOUGH = 6
 """Number of useless results before a template is closed."""
 
-_MOST_FOREIGN = 48  # pages per round of a closed template of kind foreign
 _USEFUL = 16  # a template is drained if one of so many results was good lately, or half of its pages are different
 _DRAINED = 48  # least pages per round of a template that is drained
 _SAMPLES = 3
@@ -54,11 +53,8 @@ def judge(
     state = State.OPEN
     if known.promised(name) <= promise.CLOSED and bad >= ENOUGH * (SOURCE not in name[0]):
         state = State.TRAPPED if row["state"] == State.TRAPPED and not useful else State.THROTTLED
-    budget = known.budget(name, useful)
-    if name[1] == Kind.FOREIGN and state != State.OPEN:
-        budget = min(budget, _MOST_FOREIGN)
     since = row["since"] if state == row["state"] and row["since"] else round_
-    known.rows[name] = after | {"state": state, "budget": budget, "since": since}
+    known.rows[name] = after | {"state": state, "budget": known.budget(name, useful), "since": since}
     return known.rows[name]
 
 

@@ -20,7 +20,7 @@ def group_templates(templates: Collection[str]) -> dict[str, tuple[str, ...]]:
     ('/in/**.html', '/in/**/')
     """
     groups: list[tuple[set[str], list[str]]] = []  # marks and templates
-    for template in sorted({*templates} - {ANY} or templates):
+    for template in sorted({one for one in templates if template_part(one) != ANY} or templates):
         marks, members = set(_marks(template_part(template))), [template]
         for group in [group for group in groups if group[0] & marks]:
             groups.remove(group)

@@ -13,7 +13,6 @@ from .novelty import pack
 _WORD = re.compile(r"\w+(?:[.:'-]+\w+)*")
 _PART = re.compile(r"[^\W_]+")
 _DIGITS = re.compile(r"[0-9]+")
-_SHARED = 12  # characters; a fast test that precedes a slow one
 
 
 class PageWords(NamedTuple):
@@ -34,7 +33,9 @@ def page_words(title: str, text: str, url: str, links: Sequence[str]) -> PageWor
     near, below = _around(url, links)
     own = _parts(near)
     titled, told = set(_WORD.findall(title.lower())), set(_WORD.findall(text.lower()))
-    joined = {word: _PART.findall(word) for word in titled | told if not word.isalnum()}
+    named = own if near == below else _parts(below)
+    of_urls, some = own | named, [word for word in titled | told if not word.isalnum()]
+    joined = {word: _PART.findall(word) for word in some if (part := _PART.search(word)) is None or part[0] in of_urls}
 
     def within(words: set[str], names: set[str]) -> set[str]:
         """The words all of whose runs of letters and digits are in `names`."""
@@ -42,18 +43,19 @@ def page_words(title: str, text: str, url: str, links: Sequence[str]) -> PageWor
 
     new_title = titled - within(titled, set(filter(str.isdecimal, own)))
     words = (told - titled - within(told, own)) | new_title
-    named = words & within(words, own if near == below else _parts(below))
-    return PageWords(*(pack(map(hash_of, some)) for some in (new_title, words, named)))
+    return PageWords(*map(hashes, (new_title, words, words & within(words, named))))
 
 
-def hash_of(word: str) -> int:
-    """The hash of a word, or of a link's URL; 32 bits."""
-    return zlib.crc32(word.encode())
+def hashes(words: Iterable[str]) -> bytes:
+    """The sorted hashes of words, or of links' URLs, without line breaks; 32 bits each."""
+    text = "\n".join(words).encode()
+    return pack(map(zlib.crc32, text.split(b"\n"))) if text else b""
 
 
 def _around(url: str, links: Iterable[str]) -> tuple[list[str], list[str]]:
     """(the URL and its neighbours, the URL and the links below its folder); links into the folder without it."""
-    folder, start, shape = url[: url.rfind("/") + 1], url[:_SHARED], ""
+    folder, numbered = url[: url.rfind("/") + 1], _DIGITS.search(url, url.find("/", url.find("//") + 2))
+    start, shape = url[: numbered.start()] if numbered else url, _DIGITS.sub("#", url)
     near, below = [url], [url]
     for link in links:
         if link.startswith(folder):
@@ -62,10 +64,8 @@ def _around(url: str, links: Iterable[str]) -> tuple[list[str], list[str]]:
             if "/" not in name:
                 near.append(name)
                 continue
-        if link.startswith(start):
-            shape = shape or _DIGITS.sub("#", url)
-            if _DIGITS.sub("#", link) == shape:
-                near.append(link)
+        if numbered and link.startswith(start) and _DIGITS.sub("#", link) == shape:
+            near.append(link)
     return near, below
 
 

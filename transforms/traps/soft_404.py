@@ -14,7 +14,7 @@ from ..batches.batch_schemas import YieldRow
 from ..tables.schemas import Row
 from ..urls.templates import extension
 from .novelty import pack, unpack
-from .page_words import hash_of
+from .page_words import hashes
 
 ASKED_AT_ONCE = 8
 """Families of a host that are asked in a round, with one request each."""
@@ -92,15 +92,18 @@ class Evidence(NamedTuple):
     is_named: bool  # all that is new is in its own URL
 
 
-def suspected(pages: Iterable[Evidence], linked: Counter[int], sizes: Mapping[str, int]) -> dict[str, YieldRow]:
+def suspected(pages: Iterable[Evidence], links: Iterable[bytes], sizes: Mapping[str, int]) -> dict[str, YieldRow]:
     """A page of each family that leads on and on: to pages that lead to others, most of which nothing else links.
 
-    `linked` has the number of pages of the round that link a URL, by its hash: the pages of a real site link each
+    `links` has the hashes of the URLs that each page of the round links: the pages of a real site link each
     other. `sizes` has the number of pages of each family. One nearly all of whose pages are named, and linked
     by no other, is suspicious, too.
     """
     some = [one for one in pages if "?" not in one.page["url"]]
-    alone = [one for one in some if not linked[hash_of(one.page["url"])]]
+    if len(some) < _MANY:
+        return {}
+    linked = set[int]().union(*map(unpack, links))
+    alone = [one for one in some if not linked & unpack(hashes([one.page["url"]]))]
     folders, named = {folder_of(one.group) for one in some}, Counter(one.group for one in alone if one.is_named)
     found = [one for one in alone if one.origin in folders]
     if len(found) < max(_MANY, _MOST * sum(one.origin in folders for one in some)):

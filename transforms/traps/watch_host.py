@@ -1,7 +1,7 @@
 """Judges the templates of a host by the URLs that a round has requested."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from typing import NamedTuple
 
 from ..batches.batch_schemas import CandidateRow, YieldRow
@@ -10,7 +10,7 @@ from ..tables.schemas import Row
 from ..tables.sitemap_terms import PROBE
 from ..urls.canonical import url_key
 from ..urls.templates import family
-from . import soft_404
+from . import promise, soft_404
 from .allow_list import AllowList
 from .discovery import Known, UrlShape, from_elsewhere, shape_of, source_name
 from .holds import TrappedHost
@@ -73,8 +73,10 @@ def watch_host(
             row["budget"] = min(row["budget"], LIMITS[Kind(name[1])][0])  # until its host has answered
     reopened = sum(row["state"] != known.rows[name]["state"] == State.OPEN for name, row in before.items())
     closed = list(filter(known.is_closed, known.rows))
+    tried = tally.tried_places() if tally.is_idle else frozenset[Name]()
     for name in closed if requests else ():
-        end(known, name, tally.is_idle and not (name in before and drained(before[name], queues)), round_)
+        is_idle = tally.is_idle and name not in tried and not (name in before and drained(before[name], queues))
+        end(known, name, is_idle, round_)
     probes = [_probe(page, key) for page in suspected.values()]
     changed = [row | {"host": host} for name, row in known.rows.items() if row is not before.get(name)]
     trapped = TrappedHost(host, list(known.rows.values()), sorted(known.forms), gone) if closed or gone else None
@@ -102,19 +104,28 @@ class _Tally:
         self.is_idle = self.is_idle and not came.fresh and any(map(self._known.is_closed, names))
         if not is_counted:
             return
-        source, own = source_name(shape, kind), (shape.template, kind)
-        if source and names[0] == own:
-            self._untried.setdefault(source, []).append(came)
-            self._useless[source] += not came.fresh
-            if not came.fresh and self._useless[source] > _OF_SOURCE:
-                names = []
+        own: Name = (shape.template, kind)
+        for name in list(names):
+            source = None if SOURCE in name[0] else source_name(name, shape)
+            if source:
+                self._untried.setdefault(source, []).append(came)
+                self._useless[source] += not came.fresh
+                if not came.fresh and self._useless[source] > _OF_SOURCE:
+                    names.remove(name)
         if len(self._results.get(own, ())) >= _OF_TEMPLATE:
             names = [name for name in names if name[0] != ANY]
         for name in names:
             self._results.setdefault(name, []).append(came)
         if not came.fresh:
-            for name in {*names, source or own}:
+            for name in {*names, source_name(own, shape) or own}:
                 self.samples.setdefault(name, []).append(request["url"])
+
+    def tried_places(self) -> Set[Name]:
+        """The templates of whose places new ones were tried, and fewer than `MEMORY` in all: others may be good."""
+        known = (name for name in self._known.rows if SOURCE in name[0])
+        places = Counter((template_part(name), kind) for name, kind in {*self._untried, *known})
+        new = {(template_part(name), kind) for name, kind in self._untried}
+        return {name for name in new if places[name] < promise.MEMORY}
 
     def counts(self) -> dict[Name, Counts]:
         """The results by name."""
