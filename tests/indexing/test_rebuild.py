@@ -79,7 +79,7 @@ def test_an_index_of_another_version_is_rebuilt_by_the_command_that_the_message_
     code, line = failure("search", copy, "words")
     assert code == 1
     assert line.endswith(
-        f"has index version 1, this program reads 3; rebuild it with: beamtrawl compact {copy} --rebuild-index"
+        f"has index version 1, this program reads 4; rebuild it with: beamtrawl compact {copy} --rebuild-index"
     )
     assert beamtrawl("compact", copy, "--rebuild-index").code == 0
     assert found(copy) == found(crawled)

@@ -14,12 +14,13 @@ from beamtrawl.transforms.indexing import packing, write_segment
 from beamtrawl.transforms.indexing.analysis import is_further, separate_words, terms_of_piece, tokens, word_class
 from beamtrawl.transforms.indexing.invert import OWN_FIELDS, PHRASE_FIELDS, invert
 from beamtrawl.transforms.indexing.packing import gaps, pack, undo_gaps, unpack
+from beamtrawl.transforms.indexing.row_groups import RowGroups
 from beamtrawl.transforms.indexing.segment_files import STORED_PAGE
 from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, languages_of, terms_by_language
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, ROW_GROUP_POSTINGS
 from beamtrawl.transforms.tables import list_offsets
 from tests.support.corpus import documents
-from tests.support.index_faults import embedded_footers
+from tests.support.index_faults import embedded
 
 WORDS = [
     *("a", "b", "runs", "running", "dé", "日本語", "C++x", ".NET", "don’t", "_", "\u00a0", "“é—", "Ｃ＋＋", "x" * 70),
@@ -191,11 +192,13 @@ def test_numbers_are_split_into_byte_streams(large):
         assert "BYTE_STREAM_SPLIT" in encodings[f"{name}.list.element"]
 
 
-def test_the_docs_carry_the_footers_of_the_other_files(large):
-    carried = embedded_footers(read(large, DOCS).metadata)
+def test_the_docs_carry_the_row_groups_of_the_other_files_once(large):
+    carried = embedded(*large.rsplit("/", 1))
     assert set(carried) == {POSTINGS, FORMS, DOCSTORE}
-    for name, footer in carried.items():
-        assert footer.equals(read(large, name).metadata)
+    for name, groups in carried.items():
+        assert groups.render() == RowGroups.of(read(large, name).metadata).render()
+    metadata = read(large, DOCS).metadata.metadata
+    assert len(metadata[b"ARROW:schema"]) < min(len(value) for key, value in metadata.items() if b".groups." in key)
 
 
 FREQUENCIES = st.integers(0, 2**24 - 1)

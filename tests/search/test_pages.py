@@ -14,10 +14,10 @@ from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.pages import FEWEST, are_strings, long_lists, split_numbers, strings, together
 from beamtrawl.search.index.segment import Segment
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError
+from beamtrawl.transforms.indexing.read_segment import read_footer
 from beamtrawl.transforms.indexing.segment_files import Written, numbers, read_file, write_opening
-from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, write_segment
+from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, write_segment
 from tests.support.corpus import commit, documents
-from tests.support.index_faults import embedded_footers
 from tests.support.naive_search import Naive
 
 LIKE_THE_INDEX = {
@@ -199,9 +199,7 @@ def test_a_document_is_shown_however_its_texts_were_written(tmp_path, options):
     if options is not None:
         rows, path = read_file(root, f"index/{DOCSTORE}"), f"{root}/index/{DOCSTORE}"
         pq.write_table(rows, path, row_group_size=7, **options)
-        others = embedded_footers(pq.ParquetFile(f"{root}/index/{DOCS}").metadata)
-        written = {name: Written(None, footer) for name, footer in others.items()}
-        written[DOCSTORE] = Written(None, pq.ParquetFile(path).metadata)
+        written = {name: Written(None, read_footer(root, f"index/{name}")) for name in (POSTINGS, FORMS, DOCSTORE)}
         write_opening(root, f"index/{DOCS}", read_file(root, f"index/{DOCS}"), written)
     segment = Segment(root, "index")
     for docs in ([*range(30)], [29, 3, 12], [0], []):

@@ -1,7 +1,7 @@
-"""The physical layout of index files: row groups, encodings, format version, and the footers kept in `docs`.
+"""The physical layout of index files: row groups, encodings, format version, and what `docs` has of the others.
 
-Each folder of an index has a file `docs`, which is written last and read as a whole. Its metadata holds the footers of
-the other files, so opening a folder is one request, and every later lookup knows which bytes to read.
+Each folder of an index has a file `docs`, which is written last and read as a whole. Its metadata holds the `RowGroups`
+of the other files, so opening a folder is one request, and every later lookup knows which bytes to read.
 
 Row groups are small: their statistics say which one holds a term, and only that one is decoded. BYTE_STREAM_SPLIT
 stores the high bytes of small numbers, which are zero, side by side, where they compress well.
@@ -10,6 +10,7 @@ docs/decisions/index_format.md lists the alternatives that were measured.
 
 import base64
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -18,20 +19,21 @@ import pyarrow.parquet as pq
 from ..directory.crawl_dir import CrawlDirError
 from ..files import filesystem
 from ..tables.table_files import TableFile, open_parquet
+from .row_groups import RowGroups
 
-INDEX_VERSION = 3
+INDEX_VERSION = 4
 """The version of this format."""
 
-READABLE_VERSIONS = (2, 3)
+READABLE_VERSIONS = (2, 3, 4)
 """The versions that this program reads; any other is refused. In version 2, each term has one row."""
 
 VERSION_KEY = "beamtrawl.index_version"
 """The key of the format version, in digits, in the metadata of each file."""
 
-FOOTER_KEY = "beamtrawl.footer."
-"""Followed by a file's name: the key of that file's footer in the metadata of `docs`.
+GROUPS_KEY, _FOOTER_KEY = "beamtrawl.groups.", "beamtrawl.footer."
+"""Followed by a file's name: the key of its `RowGroups` in the metadata of `docs`; before version 4, of its footer.
 
-The value is a Parquet file of metadata alone, compressed by zstd, in base64.
+The value is compressed by zstd, after its length, in base64. A footer is a Parquet file of metadata alone.
 """
 
 INDEX_FILE = "index_file"
@@ -125,20 +127,23 @@ def write_opening(root: str, path: str, table: pa.Table, others: Mapping[str, Wr
 
     Returns all files of the folder.
     """
-    schema = table.schema.with_metadata({f"{FOOTER_KEY}{name}": _packed(w.footer) for name, w in others.items()})
+    embedded = {f"{GROUPS_KEY}{name}": _packed(RowGroups.of(w.footer).render()) for name, w in others.items()}
     parts = groups(table, slices(table.num_rows, 65_536))
-    opening = _write(root, path, schema, parts, compression="zstd")
+    opening = _write(root, path, table.schema, parts, embedded, compression="zstd")
     return [written.file for written in (*others.values(), opening)]
 
 
-def packed_footers(opening: pq.FileMetaData) -> dict[bytes, bytes]:
-    """That part of a footer's key-value metadata which `embedded_footer` needs."""
-    return {key: value for key, value in (opening.metadata or {}).items() if key.startswith(FOOTER_KEY.encode())}
+def packed_groups(opening: pq.FileMetaData) -> dict[str, bytes]:
+    """What `docs` has of the footers of the other files, from its own."""
+    found = ((key.decode(), value) for key, value in (opening.metadata or {}).items())
+    return {key: value for key, value in found if key.startswith((GROUPS_KEY, _FOOTER_KEY))}
 
 
-def embedded_footer(metadata: Mapping[bytes, bytes], name: str) -> pq.FileMetaData:
-    """The footer of one file among the embedded ones, from the key-value metadata of the file that has them."""
-    return _unpacked(metadata[f"{FOOTER_KEY}{name}".encode()])
+def row_groups(packed: Mapping[str, bytes], name: str) -> RowGroups:
+    """The row groups of one file, from `packed_groups`."""
+    if data := packed.get(f"{GROUPS_KEY}{name}"):
+        return RowGroups.parse(_unpacked(data))
+    return RowGroups.of(pq.read_metadata(pa.BufferReader(_unpacked(packed[f"{_FOOTER_KEY}{name}"]))))
 
 
 def read_file(root: str, path: str, columns: Sequence[str] | None = None) -> pa.Table:
@@ -159,24 +164,30 @@ def require_version(root: str, path: str, footer: pq.FileMetaData) -> None:
     raise CrawlDirError(f"{path} cannot be used: it has {version}, this program reads {INDEX_VERSION}; {way_out}")
 
 
-def _packed(footer: pq.FileMetaData) -> bytes:
-    sink = pa.BufferOutputStream()
-    footer.write_metadata_file(sink)
-    data = sink.getvalue()
+def _packed(data: bytes) -> bytes:
     return base64.b64encode(len(data).to_bytes(4) + _CODEC.compress(data, asbytes=True))
 
 
-def _unpacked(value: bytes) -> pq.FileMetaData:
+def _unpacked(value: bytes) -> bytes:
     data = base64.b64decode(value)
-    return pq.read_metadata(pa.BufferReader(_CODEC.decompress(data[4:], int.from_bytes(data[:4]))))
+    return _CODEC.decompress(data[4:], int.from_bytes(data[:4]), asbytes=True)
 
 
-def _write(root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table], **options: object) -> Written:
+def _write(
+    root: str,
+    path: str,
+    schema: pa.Schema,
+    row_groups: Iterable[pa.Table],
+    metadata: Mapping[str, bytes] = MappingProxyType({}),
+    **options: object,
+) -> Written:
+    # Metadata of the schema would be in the file twice.
     schema = schema.with_metadata((schema.metadata or {}) | {VERSION_KEY: str(INDEX_VERSION)})
     options |= {"write_page_checksum": True}
     sink = filesystem.create(filesystem.join(root, path), durable=False)  # `CrawlDir.commit` syncs it
     with sink, pq.ParquetWriter(sink, schema, **options) as writer:
         for rows in row_groups:
             writer.write_table(rows.replace_schema_metadata(schema.metadata), row_group_size=rows.num_rows)
+        writer.add_key_value_metadata(metadata)
     footer = writer.writer.metadata
     return Written(TableFile(INDEX_FILE, path, footer.num_rows, sink.size, {}, sink.checksum), footer)
