@@ -11,8 +11,10 @@ import itertools
 import os
 import threading
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ...transforms.files import filesystem
-from ...transforms.indexing.row_groups import SIZE, START, RowGroups
+from ...transforms.indexing.row_groups import SIZE, START, VALUES, RowGroups
 from ...transforms.indexing.segment_files import packed_groups, require_version, row_groups
 from ...transforms.indexing.write_segment import DOCS
 from ...transforms.tables.table_files import naming_damage
@@ -33,9 +35,6 @@ _REQUESTS = ThreadPoolExecutor(64, "read")
 
 Values = Callable[[str, Sequence[int]], Sequence[str | None]]
 """The values of a column in some rows."""
-
-_BATCH = 1 << 19
-"""Bytes of row groups that are decoded at once: the memory of one batch is used again for the next."""
 
 
 class Files:
@@ -74,10 +73,11 @@ class Files:
         """The number of rows of each row group of a file."""
         return self._row_groups(name).rows.tolist()
 
-    def read(self, name: str, groups: Sequence[int], columns: Sequence[str]) -> pa.Table:
-        """Adjacent columns of some row groups, in the order of the groups."""
-        with self._reader(name, self._fetched(name, groups, columns)) as file:
-            return file.read(columns, use_threads=False)
+    def read(self, name: str, columns: Sequence[str], groups: range | None = None) -> pa.Table:
+        """Adjacent columns of some row groups; None: all."""
+        chosen = range(len(self._row_groups(name).rows)) if groups is None else groups
+        with self._naming_damage(name):
+            return self._fetched(name, chosen, columns).file.read(columns, use_threads=False)
 
     def has(self, name: str) -> bool:
         """Whether the folder has a file."""
@@ -93,59 +93,53 @@ class Files:
         It takes the name of one of some adjacent columns, and the numbers of rows in the row group. All bytes are read
         beforehand.
         """
-        parts = self._fetched(name, groups, columns)
+        fetched = self._fetched(name, groups, columns)
         for place in range(len(groups)):
-            yield functools.partial(self._strings, name, parts, place)
+            yield functools.partial(self._strings, name, fetched, place)
 
     def _strings(
-        self, name: str, parts: "_Parts", place: int, column: str, rows: Sequence[int]
+        self, name: str, fetched: "_Fetched", place: int, column: str, rows: Sequence[int]
     ) -> Sequence[str | None]:
-        number = self._row_groups(name).columns[column]
-        if pages.are_strings(parts.footer.schema.column(number)):
-            chunk = parts.footer.row_group(place).column(number)
-            data = parts.bytes(chunk.data_page_offset, chunk.total_compressed_size)
-            if (found := pages.strings(chunk.compression, data, rows)) is not None:
+        number, metadata = self._row_groups(name).columns[column], fetched.file.metadata
+        if pages.are_strings(metadata.schema.column(number)):
+            chunk = metadata.row_group(place).column(number)
+            if (found := pages.strings(chunk.compression, fetched.bytes(chunk), rows)) is not None:
                 return found
-        with self._reader(name, parts) as file:
-            values = file.read_row_group(place, [column], use_threads=False).column(0)
+        with self._naming_damage(name):
+            values = fetched.file.read_row_group(place, [column], use_threads=False).column(0)
             values.validate(full=True)  # bytes that are no UTF-8 are damage, too
             return values.take(pa.array(rows)).to_pylist()
 
-    def _fetched(self, name: str, groups: Sequence[int], columns: Sequence[str]) -> "_Parts":
-        """The bytes of adjacent columns of some row groups."""
+    def _naming_damage(self, name: str) -> AbstractContextManager[None]:
+        return naming_damage(self._root, f"{self._folder}/{name}")
+
+    def _fetched(self, name: str, groups: Sequence[int], columns: Sequence[str]) -> "_Fetched":
+        """Adjacent columns of some ascending row groups, as a file in memory."""
         of_file = self._row_groups(name)
         numbers = [number for column, number in of_file.columns.items() if column in columns]
-        chunks = of_file.chunks[sorted(groups)][:, numbers]
+        chunks = of_file.chunks[list(groups)][:, numbers]
         starts, ends = chunks[:, 0, START], chunks[:, -1, START] + chunks[:, -1, SIZE]
-        spans = list(_joined(map(_Span, starts.tolist(), ends.tolist())))
-        footer = of_file.footer(groups)
-        with naming_damage(self._root, f"{self._folder}/{name}"):
-            if self._reads_by_request and len(spans) > 1:  # all requests take the latency of one
-                return _Parts(list(_REQUESTS.map(lambda span: self._part(name, span), spans)), footer)
-            with self._open(name) as source:
-                return _Parts([_part(source, span) for span in spans], footer)
+        are_apart = starts[1:] != ends[:-1]
+        spans = (
+            np.append(starts[:1], starts[1:][are_apart]).tolist(),
+            np.append(ends[:-1][are_apart], ends[-1:]).tolist(),
+        )
+        with self._naming_damage(name):
+            if self._reads_by_request and len(spans[0]) > 1:  # all requests take the latency of one
+                parts = list(_REQUESTS.map(functools.partial(self._part, name), *spans))
+            else:
+                with self._open(name) as source:
+                    parts = list(map(functools.partial(_bytes, source), *spans))
+            data = b"".join([*parts, of_file.footer(groups, np.cumsum(ends - starts) - ends)])
+            return _Fetched(data, pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True))
 
-    @contextlib.contextmanager
-    def _reader(self, name: str, parts: "_Parts") -> Iterator[pq.ParquetFile]:
-        """A reader of what was fetched of a file."""
-        with (
-            naming_damage(self._root, f"{self._folder}/{name}"),
-            # With a buffer, the reader would also request the bytes between the parts.
-            pq.ParquetFile(parts, metadata=parts.footer, pre_buffer=False, page_checksum_verification=True) as file,
-        ):
-            yield file
-
-    def long_rows(self, name: str, column: str) -> Iterator[tuple[str, int]]:
-        """The first column of each row that is a row group of its own, and the length of its list in another one.
-
-        Reads no row.
-        """
-        of_file = self._row_groups(name)
-        groups = np.flatnonzero(of_file.rows == 1).tolist()
-        footer = of_file.footer(groups)
-        for place, group in enumerate(groups):
-            if lists := pages.long_lists(footer.row_group(place), [column]):
-                yield of_file.firsts[group], lists[column].num_values
+    def long_rows(self, name: str, column: str) -> Counter[str]:
+        """By their first column, the lengths of the lists of rows that are row groups of their own. Reads no row."""
+        of_file, found = self._row_groups(name), Counter[str]()
+        lengths = of_file.chunks[:, of_file.columns[column], VALUES]
+        for group in np.flatnonzero((of_file.rows == 1) & (lengths >= pages.FEWEST)):
+            found[of_file.firsts[group]] += int(lengths[group])
+        return found
 
     def find(self, name: str, keys: Collection[str], columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
         """The rows whose first column, by which the file is sorted, is one of the keys; each as a table."""
@@ -161,12 +155,13 @@ class Files:
         With each, the first column of its first row.
         """
         groups, firsts = self._groups_with(name, keys), self._row_groups(name).firsts
-        wanted, parts = pa.array(list(keys), pa.string()), self._fetched(name, groups, columns)
-        long_lists = [pages.long_lists(parts.footer.row_group(place), lists) for place in range(len(groups))]
-        with self._reader(name, parts) as file:
+        wanted, fetched = pa.array(list(keys), pa.string()), self._fetched(name, groups, columns)
+        file, metadata = fetched.file, fetched.file.metadata
+        long_lists = [pages.long_lists(metadata.row_group(place), lists) for place in range(len(groups))]
+        with self._naming_damage(name):
             for are_long, some in itertools.groupby(range(len(groups)), lambda place: bool(long_lists[place])):
-                for batch in ([place] for place in some) if are_long else _batches(parts.footer, some):
-                    if split := _split(long_lists[batch[0]] or {}, parts):
+                for batch in ([place] for place in some) if are_long else [list(some)]:
+                    if split := _split(long_lists[batch[0]] or {}, fetched):
                         yield firsts[groups[batch[0]]], split
                     elif rows := _with(wanted, file.read_row_groups(batch, columns, use_threads=False)):
                         yield rows.column(0)[0].as_py(), rows
@@ -182,7 +177,7 @@ class Files:
 
     def between(self, name: str, first: str, last: str, columns: Sequence[str]) -> pa.Table:
         """The rows whose first column, by which the file is sorted, is from `first` to `last`."""
-        rows = self.read(name, self._between(name, first, last), columns)
+        rows = self.read(name, columns, self._between(name, first, last))
         keys = rows.column(0)
         return rows.filter(pc.and_(pc.greater_equal(keys, first), pc.less_equal(keys, last)))
 
@@ -190,9 +185,9 @@ class Files:
         with naming_damage(self._root, f"{self._folder}/{DOCS}"):
             return row_groups(self._packed, name)
 
-    def _part(self, name: str, span: "_Span") -> "_Part":
+    def _part(self, name: str, start: int, end: int) -> bytes:
         with self._open(name) as source:
-            return _part(source, span)
+            return _bytes(source, start, end)
 
     @contextlib.contextmanager
     def _open(self, name: str) -> Iterator[Any]:
@@ -214,64 +209,15 @@ class Files:
             file.close()
 
 
-class _Span(NamedTuple):
-    start: int
-    end: int
+class _Fetched(NamedTuple):
+    """A file in memory of some row groups of a file; columns that were not fetched cannot be read."""
 
-
-class _Part(NamedTuple):
-    start: int
     data: bytes
+    file: pq.ParquetFile
 
-
-def _part(source: Any, span: _Span) -> _Part:
-    return _Part(span.start, _bytes(source, span.start, span.end - span.start))
-
-
-class _Parts:
-    """A file object over parts of a file, for a reader that reads only these, by the footer of their row groups."""
-
-    closed = False
-
-    def __init__(self, parts: Sequence[_Part], footer: pq.FileMetaData) -> None:
-        self._parts, self._place, self.footer = [_Part(0, b""), *parts], 0, footer  # parts may be empty
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        end = self._parts[-1].start + len(self._parts[-1].data)
-        self._place = offset + (0, self._place, end)[whence]
-        return self._place
-
-    def tell(self) -> int:
-        return self._place
-
-    def read(self, size: int) -> bytes:
-        data = self.bytes(self._place, size)
-        self._place += len(data)
-        return data
-
-    def bytes(self, start: int, size: int) -> bytes:
-        """At most `size` bytes from a place in the file on, which must be in one of the parts."""
-        part = self._parts[bisect.bisect_right(self._parts, start, key=lambda part: part.start) - 1]
-        return part.data[start - part.start : start - part.start + size]
-
-    def readable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        """Does nothing: there is no file to close."""
-
-
-def _batches(footer: pq.FileMetaData, groups: Iterable[int]) -> list[list[int]]:
-    """The groups in parts of at least _BATCH bytes each, except the last."""
-    batches: list[list[int]] = []
-    size = _BATCH
-    for group in groups:
-        if size >= _BATCH:
-            batches.append([])
-            size = 0
-        batches[-1].append(group)
-        size += footer.row_group(group).total_byte_size
-    return batches
+    def bytes(self, chunk: pq.ColumnChunkMetaData) -> bytes:
+        """Those of a column of a row group."""
+        return self.data[chunk.data_page_offset : chunk.data_page_offset + chunk.total_compressed_size]
 
 
 def _with(wanted: pa.Array, rows: pa.Table) -> pa.Table:
@@ -280,35 +226,20 @@ def _with(wanted: pa.Array, rows: pa.Table) -> pa.Table:
     return rows if pc.all(is_wanted).as_py() else rows.filter(is_wanted)
 
 
-def _split(chunks: Mapping[str, pq.ColumnChunkMetaData], parts: _Parts) -> dict[str, pages.Bytes] | None:
+def _split(chunks: Mapping[str, pq.ColumnChunkMetaData], fetched: _Fetched) -> dict[str, pages.Bytes] | None:
     """The lists of a row, by column; None if one is compressed in an unknown way."""
     found = {}
     for column, chunk in chunks.items():
-        data = parts.bytes(chunk.data_page_offset, chunk.total_compressed_size)
-        if (split := pages.split_numbers(chunk, data)) is None:
+        if (split := pages.split_numbers(chunk, fetched.bytes(chunk))) is None:
             return None
         found[column] = split
     return found
 
 
-def _joined(spans: Iterable[_Span]) -> Iterator[_Span]:
-    """Ascending spans with adjacent ones joined."""
-    last = None
-    for span in spans:
-        if last and last.end == span.start:
-            last = _Span(last.start, span.end)
-            continue
-        if last:
-            yield last
-        last = span
-    if last:
-        yield last
-
-
-def _bytes(source: Any, start: int, length: int) -> bytes:
-    """`length` bytes of a file from `start` on, in several reads if a read returns fewer."""
+def _bytes(source: Any, start: int, end: int) -> bytes:
+    """The bytes of a file from `start` to `end`, in several reads if a read returns fewer."""
     source.seek(start)
-    data = source.read(length)
-    while len(data) < length and (more := source.read(length - len(data))):
+    data = source.read(end - start)
+    while start + len(data) < end and (more := source.read(end - start - len(data))):
         data += more
     return data

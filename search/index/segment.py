@@ -3,7 +3,7 @@
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, TypedDict, cast
 
@@ -19,7 +19,7 @@ from ...transforms.indexing.read_segment import decode
 from ...transforms.indexing.term_forms import stemmed_as
 from ...transforms.indexing.write_segment import DOCS, DOCSTORE
 from .page_facts import COLUMN, PageFacts
-from .parquet_files import Files
+from .parquet_files import Files, Values
 from .postings import Ints, Languages, Postings, Terms, Unit, in_a_row, smallest
 
 Moments = npt.NDArray[np.datetime64]
@@ -190,13 +190,9 @@ class Segment:
     def stored(self, docs: Sequence[int]) -> dict[int, StoredDocument]:
         """The facts and texts of documents, by number. Reads the texts."""
         docs = sorted({*docs})
-        rows: dict[int, list[int]] = {}  # of each row group
-        for group, row in zip(*self._in_docstore(docs), strict=True):
-            rows.setdefault(group, []).append(row)
         texts: list[StoredTexts] = []
         has_sections = self._files.has_column(DOCSTORE, "sections")
-        readers = self._files.strings(DOCSTORE, list(rows), list(StoredTexts.__annotations__))
-        for some, values in zip(rows.values(), readers, strict=True):
+        for some, values in self._in_docstore(docs, list(StoredTexts.__annotations__)):
             titles, found = values("title", some), values("text", some)
             descriptions = [None] * len(some) if all(found) else values("description", some)
             sections = values("sections", some) if has_sections else [None] * len(some)
@@ -208,17 +204,16 @@ class Segment:
 
     def titles(self, docs: Sequence[int]) -> list[str]:
         """The titles of documents, by ascending numbers; empty where there is none. Reads no other text."""
-        rows: dict[int, list[int]] = {}
-        for group, row in zip(*self._in_docstore(docs), strict=True):
-            rows.setdefault(group, []).append(row)
-        readers = self._files.strings(DOCSTORE, list(rows), ["title"])
-        found = (values("title", some) for some, values in zip(rows.values(), readers, strict=True))
+        found = (values("title", some) for some, values in self._in_docstore(docs, ["title"]))
         return [title or "" for titles in found for title in titles]
 
-    def _in_docstore(self, docs: Sequence[int]) -> tuple[list[int], list[int]]:
-        """The row group of each document in the docstore, and its row there."""
+    def _in_docstore(self, docs: Sequence[int], columns: Sequence[str]) -> Iterator[tuple[list[int], Values]]:
+        """The rows of ascending documents in each row group that has some, and what decodes columns of it."""
+        rows: dict[int, list[int]] = {}
         groups = self._bounds.searchsorted(docs, "right") - 1
-        return groups.tolist(), (docs - self._bounds[groups]).tolist()
+        for group, row in zip(groups.tolist(), (docs - self._bounds[groups]).tolist(), strict=True):
+            rows.setdefault(group, []).append(row)
+        return zip(rows.values(), self._files.strings(DOCSTORE, list(rows), columns), strict=True)
 
     def _hit_facts(self, doc: int) -> HitFacts:
         # To take rows of all columns, and to convert these, takes twice as long for ten documents.

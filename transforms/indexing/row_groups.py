@@ -72,16 +72,17 @@ class RowGroups(NamedTuple):
         numbers = [self.rows, *(self.chunks[:, :, kind].ravel() for kind in range(START))]
         return json.dumps(fields).encode() + b"\n" + np.concatenate(numbers).astype("<i8").tobytes()
 
-    def footer(self, groups: Sequence[int]) -> pq.FileMetaData:
-        """The footer of a file that has these row groups alone, in this order, where they are in the file."""
+    def footer(self, groups: Sequence[int], moved: npt.NDArray[np.int64]) -> bytes:
+        """The end of a file that has these row groups alone, in this order, each moved by so many bytes."""
         before, after, *heads = self.parts
-        rows, some = self.rows[list(groups)].tolist(), list[bytes]()
-        for count, numbers in zip(rows, self.chunks[list(groups)].tolist(), strict=True):
+        rows, some, found = self.rows[list(groups)].tolist(), list[bytes](), self.chunks[list(groups)]
+        found[:, :, START] = np.maximum(0, found[:, :, START] + moved[:, None])  # 0: of columns that are not there
+        for count, numbers in zip(rows, found.tolist(), strict=True):
             chunks = [head + _chunk(*each) for head, each in zip(heads, numbers, strict=True)]
             size = sum(each[UNPACKED] for each in numbers)
             some.append(b"\x19" + _list(12, chunks) + b"\x16" + _number(size) + b"\x16" + _number(count) + b"\0")
         data = before + b"\x16" + _number(sum(rows)) + b"\x19" + _list(12, some) + after
-        return pq.read_metadata(pa.BufferReader(_MAGIC + data + len(data).to_bytes(4, "little") + _MAGIC))
+        return data + len(data).to_bytes(4, "little") + _MAGIC
 
 
 def _placed(numbers: npt.NDArray[np.int64], columns: int) -> npt.NDArray[np.int64]:
