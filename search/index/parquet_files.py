@@ -119,18 +119,13 @@ class Files:
         numbers = [number for column, number in of_file.columns.items() if column in columns]
         chunks = of_file.chunks[list(groups)][:, numbers]
         starts, ends = chunks[:, 0, START], chunks[:, -1, START] + chunks[:, -1, SIZE]
+        footer = of_file.footer(groups, np.cumsum(ends - starts) - ends)
         are_apart = starts[1:] != ends[:-1]
-        spans = (
-            np.append(starts[:1], starts[1:][are_apart]).tolist(),
-            np.append(ends[:-1][are_apart], ends[-1:]).tolist(),
-        )
+        firsts, lasts = np.append(starts[:1], starts[1:][are_apart]), np.append(ends[:-1][are_apart], ends[-1:])
+        # All requests take the latency of one.
+        read = _REQUESTS.map if self._reads_by_request and len(firsts) > 1 else map
         with self._naming_damage(name):
-            if self._reads_by_request and len(spans[0]) > 1:  # all requests take the latency of one
-                parts = list(_REQUESTS.map(functools.partial(self._part, name), *spans))
-            else:
-                with self._open(name) as source:
-                    parts = list(map(functools.partial(_bytes, source), *spans))
-            data = b"".join([*parts, of_file.footer(groups, np.cumsum(ends - starts) - ends)])
+            data = b"".join([*read(functools.partial(self._part, name), firsts.tolist(), lasts.tolist()), footer])
             return _Fetched(data, pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True))
 
     def long_rows(self, name: str, column: str) -> Counter[str]:

@@ -10,7 +10,6 @@ docs/decisions/index_format.md lists the alternatives that were measured.
 
 import base64
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -89,6 +88,7 @@ def write_sorted(root: str, path: str, schema: pa.Schema, row_groups: Iterable[p
         path,
         schema,
         row_groups,
+        {},
         use_dictionary=False,
         column_encoding=encodings,
         # The low bytes of positions are nearly random; brotli compresses them better than zstd.
@@ -112,6 +112,7 @@ def write_stored(
         path,
         schema,
         row_groups,
+        {},
         # To begin a page of zstd takes ten times as long as all of a page of titles in snappy.
         compression={name: "zstd" if name in long else "snappy" for name in schema.names},
         compression_level=dict.fromkeys(long, _STORED_LEVEL),
@@ -178,7 +179,7 @@ def _write(
     path: str,
     schema: pa.Schema,
     row_groups: Iterable[pa.Table],
-    metadata: Mapping[str, bytes] = MappingProxyType({}),
+    metadata: Mapping[str, bytes],
     **options: object,
 ) -> Written:
     # Metadata of the schema would be in the file twice.
