@@ -12,7 +12,7 @@ import os
 import threading
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
@@ -31,10 +31,6 @@ from . import pages
 
 _REQUESTS = ThreadPoolExecutor(64, "read")
 """For parallel requests to an object store. A task in it never waits for another task in it."""
-
-
-Values = Callable[[str, Sequence[int]], Sequence[str | None]]
-"""The values of a column in some rows."""
 
 
 class Files:
@@ -69,11 +65,17 @@ class Files:
         docs, self._docs = self._docs, None
         return docs
 
-    def rows(self, name: str) -> list[int]:
-        """The number of rows of each row group of a file."""
-        return self._row_groups(name).rows.tolist()
+    def rows(self, name: str, numbers: Sequence[int], columns: Sequence[str]) -> list[dict[str, Any]]:
+        """Some rows of a file, by ascending numbers, with those of some adjacent columns that the file has."""
+        of_file = self._row_groups(name)
+        ends = np.cumsum(of_file.rows)
+        groups, places = np.unique(ends.searchsorted(numbers, "right"), return_inverse=True)
+        before = ends[groups] - np.cumsum(of_file.rows[groups])  # rows of groups that are not read, before each group
+        with self._naming_damage(name):  # also of bytes that are no UTF-8
+            found = self.read(name, [column for column in columns if column in of_file.columns], groups.tolist())
+            return found.take(pa.array(numbers - before[places])).to_pylist()
 
-    def read(self, name: str, columns: Sequence[str], groups: range | None = None) -> pa.Table:
+    def read(self, name: str, columns: Sequence[str], groups: Sequence[int] | None = None) -> pa.Table:
         """Adjacent columns of some row groups; None: all."""
         chosen = range(len(self._row_groups(name).rows)) if groups is None else groups
         with self._naming_damage(name):
@@ -82,33 +84,6 @@ class Files:
     def has(self, name: str) -> bool:
         """Whether the folder has a file."""
         return any(key.endswith(f".{name}") for key in self._packed)
-
-    def has_column(self, name: str, column: str) -> bool:
-        """Whether a file has a column of its own."""
-        return column in self._row_groups(name).columns
-
-    def strings(self, name: str, groups: Sequence[int], columns: Sequence[str]) -> Iterator[Values]:
-        """For each of some ascending row groups, a function that decodes values of its columns of strings.
-
-        It takes the name of one of some adjacent columns, and the numbers of rows in the row group. All bytes are read
-        beforehand.
-        """
-        fetched = self._fetched(name, groups, columns)
-        for place in range(len(groups)):
-            yield functools.partial(self._strings, name, fetched, place)
-
-    def _strings(
-        self, name: str, fetched: "_Fetched", place: int, column: str, rows: Sequence[int]
-    ) -> Sequence[str | None]:
-        number, metadata = self._row_groups(name).columns[column], fetched.file.metadata
-        if pages.are_strings(metadata.schema.column(number)):
-            chunk = metadata.row_group(place).column(number)
-            if (found := pages.strings(chunk.compression, fetched.bytes(chunk), rows)) is not None:
-                return found
-        with self._naming_damage(name):
-            values = fetched.file.read_row_group(place, [column], use_threads=False).column(0)
-            values.validate(full=True)  # bytes that are no UTF-8 are damage, too
-            return values.take(pa.array(rows)).to_pylist()
 
     def _naming_damage(self, name: str) -> AbstractContextManager[None]:
         return naming_damage(self._root, f"{self._folder}/{name}")

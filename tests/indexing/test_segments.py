@@ -15,7 +15,6 @@ from beamtrawl.transforms.indexing.analysis import is_further, separate_words, t
 from beamtrawl.transforms.indexing.invert import OWN_FIELDS, PHRASE_FIELDS, invert
 from beamtrawl.transforms.indexing.packing import gaps, pack, undo_gaps, unpack
 from beamtrawl.transforms.indexing.row_groups import RowGroups
-from beamtrawl.transforms.indexing.segment_files import STORED_PAGE
 from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, languages_of, terms_by_language
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, ROW_GROUP_POSTINGS
 from beamtrawl.transforms.tables import list_offsets
@@ -222,14 +221,13 @@ def test_the_docstore_is_read_by_small_groups(large):
     assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [8] * 62 + [4]
 
 
-def test_a_long_text_has_a_page_of_its_own_in_the_docstore(tmp_path):
-    lengths = [10, STORED_PAGE, 10, 10, 2 * STORED_PAGE]
-    rows = documents(*({"url": f"http://a.test/{n}", "text": "x" * length} for n, length in enumerate(lengths)))
+def test_long_texts_have_groups_of_their_own_in_the_docstore(tmp_path):
+    lengths = [10] * 8 + [10, 100_000, 10, 50_000] + [10] * 4 + [10]
+    rows = documents(*({"url": f"http://a.test/{n:02d}", "text": "x" * length} for n, length in enumerate(lengths)))
     write_segment.write_segment(str(tmp_path), "index/round=000001/shard-0", rows)
-    (path,) = tmp_path.rglob(DOCSTORE)
-    frame = b"\x28\xb5\x2f\xfd"  # begins what zstd has compressed: two pages of texts, one of sections
-    assert path.read_bytes().count(frame) == 3
-    assert [len(text) for text in read(tmp_path, DOCSTORE).read()["text"].to_pylist()] == lengths
+    file = read(tmp_path, DOCSTORE)
+    assert [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)] == [8, *[1] * 8, 1]
+    assert [len(text) for text in file.read()["text"].to_pylist()] == lengths
 
 
 def test_a_term_of_more_postings_than_a_group_may_have_gets_its_own():

@@ -39,10 +39,7 @@ INDEX_FILE = "index_file"
 """The table of a TableFile that names a file of an index folder."""
 
 _CODEC = pa.Codec("zstd")
-STORED_PAGE = 32_768
-"""Bytes from which on a page of long strings ends. A larger page is smaller compressed, but decompressed as a whole."""
-
-_STORED_LEVEL = 3  # of zstd: makes up for smaller pages
+_STORED_LEVEL = 3  # of zstd: makes up for small row groups
 _BROTLI_LEVELS = {"positions.list.element": 4}
 
 
@@ -103,10 +100,7 @@ def write_sorted(root: str, path: str, schema: pa.Schema, row_groups: Iterable[p
 def write_stored(
     root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table], long: Collection[str]
 ) -> Written:
-    """Write rows of strings that are fetched by number; columns in `long` have long ones.
-
-    Of these, a page ends with the row that makes it STORED_PAGE long, and can be read without the others.
-    """
+    """Write rows of strings that are fetched by number; columns in `long` have long ones."""
     return _write(
         root,
         path,
@@ -116,8 +110,6 @@ def write_stored(
         # To begin a page of zstd takes ten times as long as all of a page of titles in snappy.
         compression={name: "zstd" if name in long else "snappy" for name in schema.names},
         compression_level=dict.fromkeys(long, _STORED_LEVEL),
-        data_page_size=STORED_PAGE,
-        write_batch_size=1,  # after each row, the size of the page is compared
         use_dictionary=False,
         write_statistics=False,
     )

@@ -53,8 +53,8 @@ FEW_GROUPS = 64
 FORMS_GROUP = 256
 """Rows of a row group of `forms`: the unit that a lookup of a word decodes."""
 
-DOCSTORE_GROUP = 8
-"""Documents of a row group of the docstore: the unit that a hit decodes."""
+DOCSTORE_GROUP, DOCSTORE_BYTES = 8, 1 << 17
+"""Documents of a row group of the docstore, the unit that a hit decodes; each has its own if they have more bytes."""
 
 
 FACTS = (
@@ -103,7 +103,7 @@ def write_index(
     but the last has a multiple of DOCSTORE_GROUP rows.
     """
     words = list[pa.Table]()
-    groups_of_rows = (part for table in docstore for part in groups(table, slices(table.num_rows, DOCSTORE_GROUP)))
+    groups_of_rows = itertools.chain.from_iterable(map(_docstore_groups, docstore))
     with ThreadPoolExecutor(1) as beside:
         store = beside.submit(write_stored, root, f"{folder}/{DOCSTORE}", _STORED, groups_of_rows, ["text", "sections"])
         written = write_terms(root, folder, _noting_words(blocks, words), docs["language"].to_pylist(), row_postings)
@@ -314,6 +314,11 @@ def without_passages(text: str, bounds: Sequence[int]) -> str:
 def _lists(starts: Longs, values: npt.NDArray[np.generic]) -> pa.Array:
     elements = pa.array(values)
     return pa.ListArray.from_arrays(pa.array(starts, pa.int32()), elements, numbers(elements.type))
+
+
+def _docstore_groups(rows: pa.Table) -> Iterator[pa.Table]:
+    for part in groups(rows, slices(rows.num_rows, DOCSTORE_GROUP)):
+        yield from groups(part, slices(part.num_rows, 1 if part.nbytes > DOCSTORE_BYTES else DOCSTORE_GROUP))
 
 
 def _required(columns: Mapping[str, pa.Array]) -> pa.Table:
