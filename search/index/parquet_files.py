@@ -67,13 +67,13 @@ class Files:
 
     def rows(self, name: str, numbers: Sequence[int], columns: Sequence[str]) -> list[dict[str, Any]]:
         """Some rows of a file, by ascending numbers, with those of some adjacent columns that the file has."""
-        of_file = self._row_groups(name)
+        of_file, wanted = self._row_groups(name), np.array(numbers, np.int64)
         ends = np.cumsum(of_file.rows)
-        groups, places = np.unique(ends.searchsorted(numbers, "right"), return_inverse=True)
+        groups, places = np.unique(ends.searchsorted(wanted, "right"), return_inverse=True)
         before = ends[groups] - np.cumsum(of_file.rows[groups])  # rows of groups that are not read, before each group
         with self._naming_damage(name):  # also of bytes that are no UTF-8
             found = self.read(name, [column for column in columns if column in of_file.columns], groups.tolist())
-            return found.take(pa.array(numbers - before[places])).to_pylist()
+            return found.take(pa.array(wanted - before[places])).to_pylist()
 
     def read(self, name: str, columns: Sequence[str], groups: Sequence[int] | None = None) -> pa.Table:
         """Adjacent columns of some row groups; None: all."""

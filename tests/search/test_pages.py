@@ -12,7 +12,6 @@ from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.pages import FEWEST, long_lists, split_numbers, together
 from beamtrawl.search.index.segment import Segment
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError
-from beamtrawl.transforms.indexing.read_segment import read_footer
 from beamtrawl.transforms.indexing.segment_files import Written, numbers, read_file, write_opening
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, write_segment
 from tests.support.corpus import commit, documents
@@ -114,7 +113,9 @@ def test_a_document_is_shown_however_its_texts_were_written(tmp_path, options):
     if options is not None:
         rows, path = read_file(root, f"index/{DOCSTORE}"), f"{root}/index/{DOCSTORE}"
         pq.write_table(rows, path, row_group_size=7, **options)
-        written = {name: Written(None, read_footer(root, f"index/{name}")) for name in (POSTINGS, FORMS, DOCSTORE)}
+        written = {
+            name: Written(None, pq.read_metadata(f"{root}/index/{name}")) for name in (POSTINGS, FORMS, DOCSTORE)
+        }
         write_opening(root, f"index/{DOCS}", read_file(root, f"index/{DOCS}"), written)
     segment = Segment(root, "index")
     for docs in ([*range(30)], [29, 3, 12], [0], []):
