@@ -12,7 +12,7 @@ import os
 import threading
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
@@ -31,6 +31,10 @@ from . import pages
 
 _REQUESTS = ThreadPoolExecutor(64, "read")
 """For parallel requests to an object store. A task in it never waits for another task in it."""
+
+
+_BATCH = 1 << 19
+"""Bytes of row groups that are decoded at once: the memory of one batch is used again for the next."""
 
 
 class Files:
@@ -130,7 +134,7 @@ class Files:
         long_lists = [pages.long_lists(metadata.row_group(place), lists) for place in range(len(groups))]
         with self._naming_damage(name):
             for are_long, some in itertools.groupby(range(len(groups)), lambda place: bool(long_lists[place])):
-                for batch in ([place] for place in some) if are_long else [list(some)]:
+                for batch in ([place] for place in some) if are_long else _batches(metadata, some):
                     if split := _split(long_lists[batch[0]] or {}, fetched):
                         yield firsts[groups[batch[0]]], split
                     elif rows := _with(wanted, file.read_row_groups(batch, columns, use_threads=False)):
@@ -188,6 +192,19 @@ class _Fetched(NamedTuple):
     def bytes(self, chunk: pq.ColumnChunkMetaData) -> bytes:
         """Those of a column of a row group."""
         return self.data[chunk.data_page_offset : chunk.data_page_offset + chunk.total_compressed_size]
+
+
+def _batches(footer: pq.FileMetaData, groups: Iterable[int]) -> list[list[int]]:
+    """The groups in parts of at least _BATCH bytes each, except the last."""
+    batches: list[list[int]] = []
+    size = _BATCH
+    for group in groups:
+        if size >= _BATCH:
+            batches.append([])
+            size = 0
+        batches[-1].append(group)
+        size += footer.row_group(group).total_byte_size
+    return batches
 
 
 def _with(wanted: pa.Array, rows: pa.Table) -> pa.Table:

@@ -40,20 +40,24 @@ class RowGroups(NamedTuple):
     @classmethod
     def of(cls, footer: pq.FileMetaData) -> "RowGroups":
         """Those of a file with a footer."""
-        groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
-        chunks = [group.column(number) for group in groups for number in range(footer.num_columns)]
-        firsts = [first.statistics for first in chunks[:: footer.num_columns] if first.is_stats_set]
         paths = [footer.schema.column(number).path for number in range(footer.num_columns)]
+        rows, numbers, heads, keys = list[int](), list[tuple[int, ...]](), list[bytes](), list[tuple[str, str]]()
+        for group in map(footer.row_group, range(footer.num_row_groups)):
+            chunks = [group.column(number) for number in range(len(paths))]
+            rows.append(group.num_rows)
+            numbers += [(c.total_compressed_size, c.total_uncompressed_size, c.num_values) for c in chunks]
+            heads = heads or [_head(chunk) for chunk in chunks]
+            if chunks[0].is_stats_set:
+                keys.append((chunks[0].statistics.min, chunks[0].statistics.max))
         sink = pa.BufferOutputStream()
         pq.ParquetWriter(sink, footer.schema.to_arrow_schema()).close()
-        around = sink.getvalue().to_pybytes()[len(_MAGIC) : -4 - len(_MAGIC)].split(_NO_GROUPS)
-        numbers = [(c.total_compressed_size, c.total_uncompressed_size, c.num_values) for c in chunks]
+        around = sink.getvalue().to_pybytes()[len(_MAGIC) : -4 - len(_MAGIC)].split(_NO_GROUPS, 1)
         return cls(
             {path.partition(".")[0]: number for number, path in enumerate(paths)},
-            [*around, *map(_head, chunks[: len(paths)])],
-            [found.min for found in firsts],
-            [found.max for found in firsts],
-            np.array([group.num_rows for group in groups], np.int64),
+            [*around, *heads],
+            [first for first, _ in keys],
+            [last for _, last in keys],
+            np.array(rows, np.int64),
             _placed(np.array(numbers, np.int64).reshape(-1, START), len(paths)),
         )
 
