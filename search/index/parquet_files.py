@@ -189,8 +189,8 @@ class _Fetched(NamedTuple):
     data: bytes
     file: pq.ParquetFile
 
-    def bytes(self, chunk: pq.ColumnChunkMetaData) -> bytes:
-        """Those of a column of a row group."""
+    def of(self, chunk: pq.ColumnChunkMetaData) -> bytes:
+        """The bytes of a column of a row group."""
         return self.data[chunk.data_page_offset : chunk.data_page_offset + chunk.total_compressed_size]
 
 
@@ -217,7 +217,7 @@ def _split(chunks: Mapping[str, pq.ColumnChunkMetaData], fetched: _Fetched) -> d
     """The lists of a row, by column; None if one is compressed in an unknown way."""
     found = {}
     for column, chunk in chunks.items():
-        if (split := pages.split_numbers(chunk, fetched.bytes(chunk))) is None:
+        if (split := pages.split_numbers(chunk, fetched.of(chunk))) is None:
             return None
         found[column] = split
     return found
