@@ -1,8 +1,8 @@
 """Writes index segments: the files that hold an inverted index.
 
 A segment is a folder of four Parquet files, or five, or one that has the others in its metadata. A document's number is
-its row, from 0 on, in `docs` and `docstore`; documents are sorted by reversed host and then URL: neighbours share words,
-so gaps are short and compress well.
+its row, from 0 on, in `docs` and `docstore`; documents are sorted by reversed host and then URL: neighbours share
+words, so gaps are short and compress well.
 
 - postings: a row for each term, sorted: `term`; `df`, its documents; `cf`, its occurrences; `docs`, the gaps between
   the numbers of its documents (the first as it is); parallel to them `tf`, the frequencies of all fields in one
