@@ -234,4 +234,6 @@ def _bytes(source: Any, start: int, end: int) -> bytes:
     data = source.read(end - start)
     while start + len(data) < end and (more := source.read(end - start - len(data))):
         data += more
+    if start + len(data) < end:
+        raise OSError(f"it ends before byte {end}")
     return data
