@@ -113,7 +113,7 @@ class Files:
         """By their first column, the lengths of the lists of rows that are row groups of their own. Reads no row."""
         of_file, found = self._row_groups(name), Counter[str]()
         lengths = of_file.chunks[:, of_file.columns[column], VALUES]
-        for group in np.flatnonzero((of_file.rows == 1) & (lengths >= pages.FEWEST)):
+        for group in np.flatnonzero((of_file.rows == 1) & (lengths >= pages.FEWEST)).tolist():
             found[of_file.firsts[group]] += int(lengths[group])
         return found
 

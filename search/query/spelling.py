@@ -45,8 +45,8 @@ class _Words(NamedTuple):
     @classmethod
     def of(cls, rows: pa.Table) -> "_Words":
         terms = rows["term"].combine_chunks()
-        letters = [_letters(terms.slice(first, _SOME)) for first in range(0, len(terms), _SOME)]
-        letters = np.concatenate([np.empty(0, np.uint64), *letters])
+        parts = [_letters(terms.slice(first, _SOME)) for first in range(0, len(terms), _SOME)]
+        letters = np.concatenate([np.empty(0, np.uint64), *parts])
         return cls(terms, rows["df"].to_numpy(), pc.utf8_length(terms).to_numpy(), letters)
 
     def alike(self, word: "_Words", most: int) -> npt.NDArray[np.integer]:
