@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ...transforms.indexing.merge_policy import HELD, MAX_DOCUMENTS
+from ...transforms.indexing.merge_policy import HELD, MERGED_DOCUMENTS
 from ...transforms.memory.bounds import (
     GROUP_BYTES,
     CompactLoad,
@@ -157,11 +157,11 @@ def _memory(plan: Plan, pages: int, rounds: int, bytes_in: float) -> dict[str, i
     """Return the bounds of the largest round, which has at most twice the pages of the mean one."""
     some, parts = min(pages, -(-2 * pages // rounds)), Parts(plan.workers)
     body_bytes = round(some / max(1, pages) * bytes_in)
-    ranked = RankLoad(_LINKS * pages, pages, min(pages, MAX_DOCUMENTS))
+    ranked = RankLoad(_LINKS * pages, pages, min(pages, MERGED_DOCUMENTS))
     return {
         "fetch": fetch_bound(FetchLoad(some, some, min(some, plan.hosts), plan.largest or plan.pages), parts),
         "update": update_bound(UpdateLoad(some, body_bytes, min(body_bytes, GROUP_BYTES), some), parts),
-        "compact": compact_bound(CompactLoad(plan.workers, HELD, 500 * min(pages, MAX_DOCUMENTS)), parts),
+        "compact": compact_bound(CompactLoad(plan.workers, HELD, 500 * min(pages, MERGED_DOCUMENTS)), parts),
         "rank": rank_bound(ranked, parts),
     }
 

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import TypedDict
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...pipeline.release_held import with_released
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, next_step, paths_of
 from ...transforms.settings import Settings
-from ...transforms.tables.newest import newest
+from ...transforms.tables.key_scan import Wanted, matching_rows
+from ...transforms.tables.layouts import newest_rows
 from ...transforms.tables.schemas import TRAP_QUEUES, TRAPS
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.allow_list import compile_allow_list
@@ -46,12 +48,16 @@ def closed_traps(crawl: CrawlDir, manifests: Sequence[Manifest], allow: Sequence
     """
     columns = ["host", "template", "kind", "round", "state", "since"]
     columns += ["pages", "fresh", "failed", "redirected", "samples"]
-    rows = read_table(crawl.root, paths_of(manifests, "traps"), TRAPS, columns)
-    limited = rows["host"].filter(pc.not_equal(rows["state"], State.OPEN.value))
-    rows = rows.filter(pc.is_in(rows["host"], value_set=limited)).to_pylist()
-    rows = [row for row in rows if not row["template"].endswith(OF_QUERIES)]
-    current = newest(rows, itemgetter("host", "template", "kind"))
-    closed = {key: row for key, row in current.items() if row["state"] != State.OPEN}
+    paths = paths_of(manifests, "traps")
+    states = read_table(crawl.root, paths, TRAPS, ["host", "state"])
+    limited = pc.unique(states["host"].filter(pc.not_equal(states["state"], State.OPEN.value))).sort().to_pylist()
+    found = [read_table(crawl.root, (), TRAPS, columns)]
+    for path in paths:
+        found += matching_rows(crawl.root, path, TRAPS, Wanted("host", limited), columns)
+    rows = newest_rows(pa.concat_tables(found), "host", "template", "kind")
+    rows = rows.filter(pc.not_equal(rows["state"], State.OPEN.value))
+    current = ((itemgetter("host", "template", "kind")(row), row) for row in rows.to_pylist())
+    closed = {key: row for key, row in current if not row["template"].endswith(OF_QUERIES)}
     names = _names_by_host(closed.values())
     waiting, held = _count_queues(crawl, manifests, closed, names)
     of_trap: dict[_Key, list[Trap]] = {}

@@ -1,15 +1,13 @@
-"""Decodes pages without Arrow's reader: long lists of numbers, byte by byte of the numbers, and single strings.
+"""Decodes pages of long lists of numbers without Arrow's reader, byte by byte of the numbers.
 
 BYTE_STREAM_SPLIT stores the lowest bytes of all numbers of a page, then the next ones, and so on. All but the lowest
 are zero in most pages of gaps and frequencies, so numbers need not be put together. Arrow's reader does that, and
 decodes for each number whether a row begins with it: in a row group of one row, only the first does.
-
-Of a column of strings, only the pages with the rows wanted are decompressed, and only the strings wanted are made.
 """
 
 import re
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 import numpy as np
 import numpy.typing as npt
@@ -27,17 +25,7 @@ _MAX_HEADER = 64  # bytes of the header of a page without statistics, and more
 _ENCODINGS = {"RLE", "BYTE_STREAM_SPLIT"}  # RLE: of levels
 _WIDTHS = {"INT32": 4, "INT64": 8}
 
-_CODECS = {"ZSTD": _ZSTD, "SNAPPY": pa.Codec("snappy")}
 _NUMBER = rb"([\x80-\xff]*[\x00-\x7f])"
-_VARINT = re.compile(_NUMBER)
-_STRINGS = re.compile(
-    # In Thrift's compact protocol: a data page, its sizes unpacked and packed, its checksum, its values, PLAIN, levels
-    # RLE.
-    rb"\x15\x00\x15%b\x15%b(?:\x15%b\x1c|\x2c)\x15%b\x15\x00\x15\x06\x15\x06(?:\x1c\x00)?\x00\x00"
-    % (_NUMBER, _NUMBER, _NUMBER, _NUMBER)
-)
-"""The header of a page of strings that are compressed plainly, without statistics."""
-
 _CHECKED = re.compile(rb"\x15\x00\x15%b\x15%b\x15%b\x1c" % (_NUMBER, _NUMBER, _NUMBER))
 """The beginning of the header of a page with a checksum, its third number."""
 
@@ -82,77 +70,6 @@ def split_numbers(chunk: pq.ColumnChunkMetaData, data: bytes) -> Bytes | None:
     except OSError:
         return None
     return np.frombuffer(page, np.uint8)[unpacked - size :].reshape(-1, chunk.num_values)
-
-
-def are_strings(column: pq.ColumnSchema) -> bool:
-    """Whether a column is of strings that may be null, not in a list."""
-    levels = column.max_definition_level, column.max_repetition_level
-    return column.physical_type == "BYTE_ARRAY" and levels == (1, 0)
-
-
-def strings(compression: str, data: bytes, rows: Sequence[int]) -> list[str | None] | None:
-    """The strings in some distinct, ascending rows of a column that `are_strings`.
-
-    `data` are all bytes of the column in the row group.
-    None if these are not pages of plain strings, as Arrow writes them without statistics, or are damaged.
-    """
-    codec = _CODECS.get(compression)
-    found: list[str | None] = []
-    start, first = 0, 0  # of the next page
-    while len(found) < len(rows):
-        header = _STRINGS.match(data, start)
-        if header is None or codec is None:
-            return None
-        unpacked, packed, count = (_varint(number) >> 1 for number in header.group(1, 2, 4))
-        wanted = [row - first for row in rows[len(found) :] if row - first < count]
-        start, first = header.end() + packed, first + count
-        if wanted:
-            content = memoryview(data)[header.end() : start]
-            if header[3] and zlib.crc32(content) != _unsigned(_varint(header[3])):
-                return None
-            try:
-                page = codec.decompress(content, unpacked)
-                found += _plain(memoryview(page), count, wanted)
-            except (OSError, pa.ArrowException, IndexError, UnicodeDecodeError):
-                return None
-    return found
-
-
-def _plain(page: memoryview, count: int, rows: Collection[int]) -> list[str | None]:
-    """The strings in some rows of a page that has so many; IndexError if it ends before.
-
-    It begins with the length of the levels and these, then each string has its length before it.
-    """
-    place = 4 + int.from_bytes(page[:4], "little")
-    are_there = _levels(bytes(page[4:place]), count)
-    found: list[str | None] = []
-    for row in range(max(rows) + 1):
-        start = place + 4 if are_there[row] else place
-        place = start + int.from_bytes(page[place:start], "little")
-        if row in rows:
-            found.append(str(page[start:place], "utf-8") if are_there[row] else None)
-    if place > len(page):
-        raise IndexError(place)
-    return found
-
-
-def _levels(data: bytes, count: int) -> list[int]:
-    """The first levels of those that are encoded in runs and in bits, each 0 or 1; IndexError if there are fewer."""
-    if count < 64 and data == bytes([2 * count, 1]):  # one run of ones
-        return [1] * count
-    levels, place = list[int](), 0
-    while len(levels) < count:
-        header = _VARINT.match(data, place)
-        if header is None:
-            raise IndexError(place)
-        number, place = _varint(header[0]), header.end()
-        if number & 1:
-            bits, place = data[place : place + (number >> 1)], place + (number >> 1)
-            levels += [byte >> bit & 1 for byte in bits for bit in range(8)]
-        else:
-            levels += [data[place]] * (number >> 1)
-            place += 1
-    return levels
 
 
 def _varint(data: bytes) -> int:

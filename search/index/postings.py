@@ -159,15 +159,12 @@ class Terms:
     def words(self) -> pa.Table:
         """The `suggestible` terms with `df`, the number of documents; a term of several rows may have parts of it."""
         if self._files.has(WORDS):
-            return self._files.read(WORDS, range(len(self._files.rows(WORDS))), ("term", "df"))
-        return suggestible(self._files.read(POSTINGS, self._groups(), ("term", "df")))
+            return self._files.read(WORDS, ("term", "df"))
+        return suggestible(self._files.read(POSTINGS, ("term", "df")))
 
     def frequent(self) -> Counter[str]:
         """The terms of many documents, with a number of these; for the most frequent ones, of all. Reads no posting."""
-        found: Counter[str] = Counter()
-        for term, count in self._files.long_rows(POSTINGS, "docs"):
-            found[term] += count
-        return found
+        return self._files.long_rows(POSTINGS, "docs")
 
     def like(self, pattern: str) -> pa.Table:
         """The terms that a pattern matches, with `df` as in `words`."""
@@ -194,10 +191,7 @@ class Terms:
 
     def all_postings(self) -> pa.Table:
         """All rows of the postings file, without positions."""
-        return self._files.read(POSTINGS, self._groups(), ("term", "df", "cf", "docs", "tf"))
-
-    def _groups(self) -> range:
-        return range(len(self._files.rows(POSTINGS)))
+        return self._files.read(POSTINGS, ("term", "df", "cf", "docs", "tf"))
 
     def _postings(self, row: pa.Table) -> Postings:
         docs = np.cumsum(row["docs"][0].values.to_numpy(), dtype=np.int32)

@@ -44,7 +44,7 @@ class StoredTexts(TypedDict):
     """The texts of a document in the docstore."""
 
     title: str | None
-    description: str | None  # may be None where there is a text, which is shown instead
+    description: str | None  # shown where there is no text
     text: str | None  # without `data-nosnippet` passages; None where NOARCHIVE or NOSNIPPET is set
     sections: str | None  # of the text, as `section.to_text` writes them; None: none, or written by earlier versions
 
@@ -190,35 +190,16 @@ class Segment:
     def stored(self, docs: Sequence[int]) -> dict[int, StoredDocument]:
         """The facts and texts of documents, by number. Reads the texts."""
         docs = sorted({*docs})
-        rows: dict[int, list[int]] = {}  # of each row group
-        for group, row in zip(*self._in_docstore(docs), strict=True):
-            rows.setdefault(group, []).append(row)
-        texts: list[StoredTexts] = []
-        has_sections = self._files.has_column(DOCSTORE, "sections")
-        readers = self._files.strings(DOCSTORE, list(rows), list(StoredTexts.__annotations__))
-        for some, values in zip(rows.values(), readers, strict=True):
-            titles, found = values("title", some), values("text", some)
-            descriptions = [None] * len(some) if all(found) else values("description", some)
-            sections = values("sections", some) if has_sections else [None] * len(some)
-            texts += map(_texts, titles, descriptions, found, sections)
+        texts = self._files.rows(DOCSTORE, docs, list(StoredTexts.__annotations__))
+        shown = (cast(StoredTexts, {"sections": None} | of_doc) for of_doc in texts)
         return {
             doc: StoredDocument(self._hit_facts(doc), of_doc, self.page_facts.of(doc))
-            for doc, of_doc in zip(docs, texts, strict=True)
+            for doc, of_doc in zip(docs, shown, strict=True)
         }
 
     def titles(self, docs: Sequence[int]) -> list[str]:
         """The titles of documents, by ascending numbers; empty where there is none. Reads no other text."""
-        rows: dict[int, list[int]] = {}
-        for group, row in zip(*self._in_docstore(docs), strict=True):
-            rows.setdefault(group, []).append(row)
-        readers = self._files.strings(DOCSTORE, list(rows), ["title"])
-        found = (values("title", some) for some, values in zip(rows.values(), readers, strict=True))
-        return [title or "" for titles in found for title in titles]
-
-    def _in_docstore(self, docs: Sequence[int]) -> tuple[list[int], list[int]]:
-        """The row group of each document in the docstore, and its row there."""
-        groups = self._bounds.searchsorted(docs, "right") - 1
-        return groups.tolist(), (docs - self._bounds[groups]).tolist()
+        return [row["title"] or "" for row in self._files.rows(DOCSTORE, docs, ["title"])]
 
     def _hit_facts(self, doc: int) -> HitFacts:
         # To take rows of all columns, and to convert these, takes twice as long for ten documents.
@@ -227,11 +208,6 @@ class Segment:
     @functools.cached_property
     def _shown(self) -> Mapping[str, pa.ChunkedArray]:
         return {name: self.facts[name] for name in HitFacts.__annotations__}
-
-    @functools.cached_property
-    def _bounds(self) -> npt.NDArray[np.int64]:
-        """The number of the first document of each row group of the docstore, and the number of documents."""
-        return np.cumsum([0, *self._files.rows(DOCSTORE)])
 
     def _phrases(self, phrases: Collection[tuple[str, ...]]) -> dict[Unit, Postings]:
         """The postings of phrases of exact forms, with frequencies in title and body."""
@@ -250,10 +226,6 @@ class Segment:
 
 def _any_of(part: Terms, stand_for: Mapping[str, Collection[str]]) -> dict[Unit, Postings]:
     return {pattern: part.any_of(terms) for pattern, terms in stand_for.items()}
-
-
-def _texts(title: str | None, description: str | None, text: str | None, sections: str | None) -> StoredTexts:
-    return StoredTexts(title=title, description=description, text=text, sections=sections)
 
 
 def _distinct_values(column: pa.ChunkedArray) -> tuple[list[str], Ints]:

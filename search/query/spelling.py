@@ -30,6 +30,9 @@ RARE = 1_000
 
 _MAX_CACHED = 1_000
 
+_SOME = 1 << 14  # words whose bytes fit into a cache
+_BITS = np.uint64(1) << (np.arange(256, dtype=np.uint64) & np.uint64(63))  # of bytes
+
 
 class _Words(NamedTuple):
     """Words of a segment, with what tells most of those apart that are not alike."""
@@ -42,15 +45,24 @@ class _Words(NamedTuple):
     @classmethod
     def of(cls, rows: pa.Table) -> "_Words":
         terms = rows["term"].combine_chunks()
-        lengths = pc.utf8_length(terms).to_numpy()
-        codes = np.frombuffer("".join(terms.to_pylist()).encode("utf-32-le"), np.uint32)
-        bits = np.uint64(1) << (codes & 63).astype(np.uint64)
-        return cls(terms, rows["df"].to_numpy(), lengths, np.bitwise_or.reduceat(bits, np.cumsum(lengths) - lengths))
+        parts = [_letters(terms.slice(first, _SOME)) for first in range(0, len(terms), _SOME)]
+        letters = np.concatenate([np.empty(0, np.uint64), *parts])
+        return cls(terms, rows["df"].to_numpy(), pc.utf8_length(terms).to_numpy(), letters)
 
     def alike(self, word: "_Words", most: int) -> npt.NDArray[np.integer]:
         """The numbers of the words that may differ from one by at most so many letters, and others."""
         is_alike = np.bitwise_count(self.letters ^ word.letters) <= 2 * most  # a substitution takes one and adds one
         return np.flatnonzero(is_alike & (np.abs(self.lengths - word.lengths) <= most))
+
+
+def _letters(terms: pa.StringArray) -> npt.NDArray[np.uint64]:
+    """The bits of each word: a letter has that of the lowest six bits of its number, which its last byte has, too."""
+    _, starts, data = terms.buffers()
+    bounds = np.frombuffer(starts, np.int32)[terms.offset :][: len(terms) + 1]
+    codes = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]]
+    bits = np.take(_BITS, codes)
+    bits[:-1][codes[1:] >> 6 == 0b10] = 0  # before a byte that goes on a letter
+    return np.bitwise_or.reduceat(bits, bounds[:-1] - bounds[0])
 
 
 class Dictionary:

@@ -135,7 +135,7 @@ def test_damage_of_links_is_told(crawl, name, alter, told):
 
 def test_a_file_that_was_written_anew_is_told(crawl):
     change(crawl, SEGMENT, DOCSTORE, lambda rows: rows)
-    assert faults(crawl) == [f"{SEGMENT}/{DOCS}: its copy of the footer of {DOCSTORE} is missing or differs"]
+    assert faults(crawl) == [f"{SEGMENT}/{DOCS}: the row groups of {DOCSTORE} that it has are missing or differ"]
 
 
 def test_a_page_that_is_found_twice_is_told(crawl):

@@ -7,7 +7,6 @@ import unicodedata
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,10 +17,11 @@ from beamtrawl.transforms.indexing import endings as endings_module
 from beamtrawl.transforms.indexing.analysis import word_class, word_classes
 from beamtrawl.transforms.indexing.endings import ENDINGS, LEAST
 from beamtrawl.transforms.indexing.light_stems import STEMS
+from beamtrawl.transforms.indexing.read_segment import read_footer
 from beamtrawl.transforms.indexing.segment_files import Written, read_file, write_opening
-from beamtrawl.transforms.indexing.write_segment import DOCS, FORMS, POSTINGS, write_segment
+from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, write_segment
 from tests.support.corpus import documents
-from tests.support.index_faults import embedded_footers, folder_faults
+from tests.support.index_faults import folder_faults
 
 
 @pytest.mark.parametrize(
@@ -160,11 +160,15 @@ def faults(root, languages):
 def test_a_segment_written_without_these_stems_is_searched_by_its_words(tmp_path):
     root = str(tmp_path)
     write_segment(root, "index", documents(*(row | {"language": None} for row in ROWS)))
-    others = embedded_footers(pq.ParquetFile(f"{root}/index/{DOCS}").metadata)
     docs = read_file(root, f"index/{DOCS}")
     languages = pa.array([row["language"] for row in ROWS], docs.schema.field("language").type)
     docs = docs.set_column(docs.schema.get_field_index("language"), docs.schema.field("language"), languages)
-    write_opening(root, f"index/{DOCS}", docs, {name: Written(None, footer) for name, footer in others.items()})
+    write_opening(
+        root,
+        f"index/{DOCS}",
+        docs,
+        {name: Written(None, read_footer(root, f"index/{name}")) for name in (POSTINGS, FORMS, DOCSTORE)},
+    )
     segment = Segment(root, "index")
     assert found(segment, "градовете") == ["0"]
     assert found(segment, "нов град") == ["0"]

@@ -11,11 +11,12 @@ import pytest
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing.live_segments import live_index
-from beamtrawl.transforms.indexing.segment_files import VERSION_KEY
+from beamtrawl.transforms.indexing.segment_files import VERSION_KEY, read_file
+from beamtrawl.transforms.indexing.write_segment import DOCS
 from beamtrawl.transforms.settings import render
 from tests.support.command_line import beamtrawl, failure
 from tests.support.crawls import crawl, settings
-from tests.support.index_faults import index_faults
+from tests.support.index_faults import embedded, index_faults
 from tests.support.web import Answer, Web, html, status
 
 AGAIN = {"rounds": 1, "recrawl__after": 0.0}
@@ -56,9 +57,9 @@ def found(path: Path) -> list[tuple[str, str, float]]:
 def tables(path: Path) -> dict[str, pa.Table]:
     (segment,) = live_index(CrawlDir(str(path)).manifests()).segments
     assert segment.links
-    folders = {"segment": segment.folder, "links": segment.links}
-    files = [(f"{name}/{file.name}", file) for name in folders for file in (path / folders[name]).iterdir()]
-    return {name: pq.read_table(file).replace_schema_metadata() for name, file in files}
+    folders = (segment.folder, segment.links)
+    names = [(folder, name) for folder in folders for name in (DOCS, *embedded(str(path), folder))]
+    return {f"{folder == segment.links}/{name}": read_file(str(path), f"{folder}/{name}") for folder, name in names}
 
 
 def test_a_rebuilt_index_is_the_merged_one(crawled: Path, tmp_path: Path) -> None:
@@ -79,7 +80,7 @@ def test_an_index_of_another_version_is_rebuilt_by_the_command_that_the_message_
     code, line = failure("search", copy, "words")
     assert code == 1
     assert line.endswith(
-        f"has index version 1, this program reads 3; rebuild it with: beamtrawl compact {copy} --rebuild-index"
+        f"has index version 1, this program reads 4; rebuild it with: beamtrawl compact {copy} --rebuild-index"
     )
     assert beamtrawl("compact", copy, "--rebuild-index").code == 0
     assert found(copy) == found(crawled)

@@ -1,5 +1,6 @@
 """A term's postings in several rows are the same postings: for searches, merges, exports and checks."""
 
+import base64
 import random
 
 import numpy as np
@@ -112,13 +113,20 @@ def test_merges_have_the_same_rows(crawls, most):
     assert max(tables[0][0]["df"].to_pylist()) == min(most, DOCUMENTS - DOCUMENTS // 5 - 1 + 50)
 
 
-def test_an_index_of_the_version_before_is_read(crawls, tmp_path):
-    """In it, each term has one row; nothing else differs."""
+@pytest.mark.parametrize("version", ["2", "3"])
+def test_an_index_of_an_earlier_version_is_read(tmp_path, version):
+    """In 3, `docs` has the footers of the other files as Parquet has them; in 2, each term has one row, too."""
     crawl = indexed(tmp_path, [row(number) for number in range(20)])
     expected = best(Index.open(crawl), "every row of", 20)
     (docs,) = tmp_path.glob(f"index/*/*/{DOCS}")
-    table = pq.read_table(docs)
-    pq.write_table(table.replace_schema_metadata(table.schema.metadata | {VERSION_KEY.encode(): b"2"}), docs)
+    metadata = {VERSION_KEY: version}
+    for path in docs.parent.glob("*.parquet"):
+        footer = pa.BufferOutputStream()
+        pq.read_metadata(path).write_metadata_file(footer)
+        data = footer.getvalue()
+        packed = len(data).to_bytes(4) + pa.Codec("zstd").compress(data, asbytes=True)
+        metadata |= {f"beamtrawl.footer.{path.name}": base64.b64encode(packed)} if path != docs else {}
+    pq.write_table(pq.read_table(docs).replace_schema_metadata(metadata), docs)
     assert best(Index.open(crawl), "every row of", 20) == expected
 
 

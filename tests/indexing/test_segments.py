@@ -1,8 +1,10 @@
 """What an index segment holds, against the plainest way to count words."""
 
+import base64
 import doctest
 import itertools
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -10,16 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamtrawl.search.index.segment import Segment
+from beamtrawl.transforms.files.filesystem import measure
 from beamtrawl.transforms.indexing import packing, write_segment
 from beamtrawl.transforms.indexing.analysis import is_further, separate_words, terms_of_piece, tokens, word_class
 from beamtrawl.transforms.indexing.invert import OWN_FIELDS, PHRASE_FIELDS, invert
+from beamtrawl.transforms.indexing.merge import Part, merge_segments
 from beamtrawl.transforms.indexing.packing import gaps, pack, undo_gaps, unpack
-from beamtrawl.transforms.indexing.segment_files import STORED_PAGE
+from beamtrawl.transforms.indexing.row_groups import RowGroups
+from beamtrawl.transforms.indexing.segment_files import read_file
 from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, languages_of, terms_by_language
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, ROW_GROUP_POSTINGS
 from beamtrawl.transforms.tables import list_offsets
 from tests.support.corpus import documents
-from tests.support.index_faults import embedded_footers
+from tests.support.index_faults import embedded
 
 WORDS = [
     *("a", "b", "runs", "running", "dé", "日本語", "C++x", ".NET", "don’t", "_", "\u00a0", "“é—", "Ｃ＋＋", "x" * 70),
@@ -191,11 +197,13 @@ def test_numbers_are_split_into_byte_streams(large):
         assert "BYTE_STREAM_SPLIT" in encodings[f"{name}.list.element"]
 
 
-def test_the_docs_carry_the_footers_of_the_other_files(large):
-    carried = embedded_footers(read(large, DOCS).metadata)
+def test_the_docs_carry_the_row_groups_of_the_other_files_once(large):
+    (docs,) = large.rglob(DOCS)
+    carried = embedded(str(large), docs.parent.relative_to(large).as_posix())
     assert set(carried) == {POSTINGS, FORMS, DOCSTORE}
-    for name, footer in carried.items():
-        assert footer.equals(read(large, name).metadata)
+    for name, groups in carried.items():
+        assert groups.render() == RowGroups.of(read(large, name).metadata).render()
+    assert b"beamtrawl.groups" not in base64.b64decode(read(large, DOCS).metadata.metadata[b"ARROW:schema"])
 
 
 FREQUENCIES = st.integers(0, 2**24 - 1)
@@ -219,14 +227,32 @@ def test_the_docstore_is_read_by_small_groups(large):
     assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [8] * 62 + [4]
 
 
-def test_a_long_text_has_a_page_of_its_own_in_the_docstore(tmp_path):
-    lengths = [10, STORED_PAGE, 10, 10, 2 * STORED_PAGE]
-    rows = documents(*({"url": f"http://a.test/{n}", "text": "x" * length} for n, length in enumerate(lengths)))
+def test_long_texts_have_groups_of_their_own_in_the_docstore(tmp_path):
+    lengths = [10] * 8 + [10, 100_000, 10, 50_000] + [10] * 4 + [10]
+    rows = documents(*({"url": f"http://a.test/{n:02d}", "text": "x" * length} for n, length in enumerate(lengths)))
     write_segment.write_segment(str(tmp_path), "index/round=000001/shard-0", rows)
-    (path,) = tmp_path.rglob(DOCSTORE)
-    frame = b"\x28\xb5\x2f\xfd"  # begins what zstd has compressed: two pages of texts, one of sections
-    assert path.read_bytes().count(frame) == 3
-    assert [len(text) for text in read(tmp_path, DOCSTORE).read()["text"].to_pylist()] == lengths
+    file = read(tmp_path, DOCSTORE)
+    assert [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)] == [8, *[1] * 8, 1]
+    assert [len(text) for text in file.read()["text"].to_pylist()] == lengths
+
+
+def test_a_segment_of_one_file_is_that_of_four(tmp_path):
+    root, texts = str(tmp_path), ["one fish", "two fish", "red fish"] * 40
+    rows = documents(*({"url": f"http://a.test/{n}", "text": text} for n, text in enumerate(texts)))
+    four = write_segment.write_segment(root, "index/four", rows)
+    (one,) = write_segment.write_segment(root, "index/one", rows, is_one_file=True)
+    assert [file.name for file in tmp_path.glob("index/one/*")] == [DOCS]
+    assert one.checksum == measure(str(tmp_path / one.path))[1]
+    names = {Path(file.path).name for file in four}
+    assert names == {POSTINGS, FORMS, DOCSTORE, DOCS}
+    assert all(read_file(root, f"index/one/{name}") == read_file(root, f"index/four/{name}") for name in names)
+    segments = [Segment(root, f"index/{name}") for name in ("one", "four")]
+    assert len({str(segment.stored(range(120))) for segment in segments}) == 1
+    found = [[str(call()) for call in s.lookups(["fish", ("red", "fish")], {})] for s in segments]
+    assert found[0] == found[1] != []
+    parts = [Part(f"index/{name}", None, np.ones(120, bool)) for name in ("one", "four")]
+    merged = [merge_segments(root, [part], f"index/{n}", "none") for n, part in enumerate(parts)]
+    assert len({str([read_file(root, file.path) for file in files]) for files in merged}) == 1
 
 
 def test_a_term_of_more_postings_than_a_group_may_have_gets_its_own():

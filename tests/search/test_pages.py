@@ -1,4 +1,4 @@
-"""Long lists of numbers, and strings, are decoded as Arrow decodes them, or left to it."""
+"""Long lists of numbers are decoded as Arrow decodes them, or left to it; texts are shown however they were written."""
 
 import io
 from datetime import UTC, datetime
@@ -7,17 +7,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from beamtrawl.search.answers.searcher import Index
-from beamtrawl.search.index.pages import FEWEST, are_strings, long_lists, split_numbers, strings, together
+from beamtrawl.search.index.pages import FEWEST, long_lists, split_numbers, together
 from beamtrawl.search.index.segment import Segment
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from beamtrawl.transforms.indexing.segment_files import Written, numbers, read_file, write_opening
-from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, write_segment
+from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, write_segment
 from tests.support.corpus import commit, documents
-from tests.support.index_faults import embedded_footers
 from tests.support.naive_search import Naive
 
 LIKE_THE_INDEX = {
@@ -91,76 +88,6 @@ def test_what_is_not_one_page_is_left_to_arrow():
 
 
 LIKE_THE_DOCSTORE = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
-STRINGS = {
-    "all": [f"text {n}" * n for n in range(8)],
-    "none": [None] * 8,
-    "a null here and there": ["a", None, "", "né 文", None, "b" * 300, "", None],
-    "one": ["a"],
-    "a long run of nulls": ["a", *[None] * 300, "b"],
-    "in turns": ["a", None] * 150,
-}
-
-
-def a_column(values, **options):
-    """The column of strings in a row group, as written, and its bytes."""
-    file = io.BytesIO()
-    pq.write_table(pa.table({"text": pa.array(values, pa.string())}), file, **LIKE_THE_DOCSTORE | options)
-    metadata = pq.ParquetFile(file).metadata
-    chunk = metadata.row_group(0).column(0)
-    start = chunk.dictionary_page_offset or chunk.data_page_offset
-    assert are_strings(metadata.schema.column(0))
-    return chunk.compression, file.getvalue()[start:][: chunk.total_compressed_size]
-
-
-@pytest.mark.parametrize("options", [{}, {"compression": "snappy"}, {"data_page_size": 20, "write_batch_size": 1}])
-@pytest.mark.parametrize("name", STRINGS)
-def test_strings_of_some_rows_are_those_that_were_written(name, options):
-    values = STRINGS[name]
-    column = a_column(values, **options)
-    assert strings(*column, range(len(values))) == values
-    for row, value in enumerate(values):
-        assert strings(*column, [row]) == [value]
-    assert strings(*column, range(0, len(values), 3)) == values[::3]
-    assert strings(*column, []) == []
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"compression": "none"},
-        {"compression": "brotli"},
-        {"use_dictionary": True},
-        {"write_statistics": True},
-        {"column_encoding": {"text": "DELTA_BYTE_ARRAY"}},
-        {"data_page_version": "2.0"},
-    ],
-    ids=lambda options: "{} {}".format(*next(iter(options.items()))),
-)
-def test_other_strings_are_left_to_arrow(options):
-    assert strings(*a_column(STRINGS["all"], **options), [1]) is None
-
-
-def test_damaged_strings_are_left_to_arrow():
-    compression, data = a_column(["a" * 999, "b"])
-    assert strings(compression, data, [1]) == ["b"]
-    for other in (data[:-1], data[:40], data[:10], b"", b"\0" * len(data)):
-        assert strings(compression, other, [1]) is None
-    page = b"\2\0\0\0" + b"\4\1" + b"\1\0\0\0a" + b"\x09\0\0\0"  # levels of two rows, "a", and of "b" only the length
-    packed = pa.Codec("snappy").compress(page, asbytes=True)
-    numbers = (b"\x15" + bytes([2 * number]) for number in (0, len(page), len(packed)))
-    cut = b"".join(numbers) + b"\x2c\x15\x04\x15\x00\x15\x06\x15\x06\x00\x00" + packed
-    assert [strings("SNAPPY", cut, [row]) for row in range(3)] == [["a"], None, None]
-
-
-@pytest.mark.parametrize("compression", ["zstd", "snappy"])
-@given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=4))
-def test_any_damage_is_left_to_arrow_or_is_not_seen(compression, changes):
-    name, data = a_column(["né 文" * 9, None, "b" * 300, "c"], compression=compression)
-    damaged = bytearray(data)
-    for place, byte in changes:
-        damaged[place % len(data)] = byte
-    found = strings(name, bytes(damaged), [0, 3])
-    assert found is None or len(found) == 2
 
 
 def test_a_damaged_text_is_told_in_one_line(tmp_path):
@@ -170,19 +97,6 @@ def test_a_damaged_text_is_told_in_one_line(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"Light", b"\xffight"))  # no UTF-8
     with pytest.raises(CrawlDirError, match=f"index/{DOCSTORE} cannot be read"):
         Segment(root, "index").stored([0])
-
-
-@pytest.mark.parametrize("type_", [pa.int32(), pa.list_(pa.string())], ids=str)
-def test_other_columns_are_not_strings(type_):
-    file = io.BytesIO()
-    pq.write_table(pa.table({"x": pa.array([], type_)}), file)
-    assert not are_strings(pq.ParquetFile(file).metadata.schema.column(0))
-
-
-def test_strings_that_are_never_null_are_left_to_arrow():
-    file = io.BytesIO()
-    pq.write_table(pa.table([pa.array(["a"])], pa.schema([pa.field("x", pa.string(), False)])), file)
-    assert not are_strings(pq.ParquetFile(file).metadata.schema.column(0))
 
 
 TEXTS = [
@@ -199,9 +113,9 @@ def test_a_document_is_shown_however_its_texts_were_written(tmp_path, options):
     if options is not None:
         rows, path = read_file(root, f"index/{DOCSTORE}"), f"{root}/index/{DOCSTORE}"
         pq.write_table(rows, path, row_group_size=7, **options)
-        others = embedded_footers(pq.ParquetFile(f"{root}/index/{DOCS}").metadata)
-        written = {name: Written(None, footer) for name, footer in others.items()}
-        written[DOCSTORE] = Written(None, pq.ParquetFile(path).metadata)
+        written = {
+            name: Written(None, pq.read_metadata(f"{root}/index/{name}")) for name in (POSTINGS, FORMS, DOCSTORE)
+        }
         write_opening(root, f"index/{DOCS}", read_file(root, f"index/{DOCS}"), written)
     segment = Segment(root, "index")
     for docs in ([*range(30)], [29, 3, 12], [0], []):

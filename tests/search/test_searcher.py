@@ -254,9 +254,9 @@ def test_a_damaged_segment_is_named(tmp_path, damage):
 @pytest.mark.parametrize(
     ("version", "reason"),
     [
-        ("99", "it has index version 99, this program reads 3; update Beamtrawl"),
-        ("0", "it has index version 0, this program reads 3; rebuild it with: beamtrawl compact DIR --rebuild-index"),
-        (None, "it has no index version, this program reads 3; rebuild it with: beamtrawl compact DIR --rebuild-index"),
+        ("99", "it has index version 99, this program reads 4; update Beamtrawl"),
+        ("0", "it has index version 0, this program reads 4; rebuild it with: beamtrawl compact DIR --rebuild-index"),
+        (None, "it has no index version, this program reads 4; rebuild it with: beamtrawl compact DIR --rebuild-index"),
     ],
 )
 def test_a_segment_of_another_version_is_named(tmp_path, version, reason):

@@ -43,7 +43,7 @@ def test_the_documents_of_all_segments_count() -> None:
 def test_words_of_several_segments_and_scripts_are_compared_as_if_one_by_one() -> None:
     """Most words are excluded by their letters and lengths: none that is near may be."""
     pick = random.Random(1)
-    letters = "abcé" + "жзи" + chr(ord("a") + 64)  # of which some share a bit
+    letters = "abcé語" + "жзи" + chr(ord("a") + 64)  # of which some share a bit
     words = sorted({"".join(pick.choices(letters, k=pick.randint(3, 9))) for _ in range(3_000)})
     frequency = {word: pick.randint(1, 99) for word in words}
     tables = [[word for word in words if pick.random() < share] for share in (0.5, 0.7)] + [words, []]

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from beamtrawl.transforms.directory.crawl_dir import CrawlDirError
 from beamtrawl.transforms.indexing.analysis import is_further
@@ -18,7 +17,8 @@ from beamtrawl.transforms.indexing.light_stems import STEMS
 from beamtrawl.transforms.indexing.live_segments import LiveIndex, LiveSegment
 from beamtrawl.transforms.indexing.packing import max_frequency, undo_gaps
 from beamtrawl.transforms.indexing.read_segment import decode, lists, read_footer, read_parts, whole_terms
-from beamtrawl.transforms.indexing.segment_files import FOOTER_KEY, embedded_footer, packed_footers, read_file
+from beamtrawl.transforms.indexing.row_groups import RowGroups
+from beamtrawl.transforms.indexing.segment_files import packed_groups, read_file, row_groups
 from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, languages_of, stemmed_as, terms_by_language
 from beamtrawl.transforms.indexing.tombstones import alive, read_tombstones
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, in_order
@@ -58,10 +58,10 @@ def _segment_faults(root: str, segment: LiveSegment, docs: pa.Table) -> Iterator
         yield from _folder_faults(root, segment.links, [POSTINGS, FORMS], of_links, languages)
 
 
-def embedded_footers(opening: pq.FileMetaData) -> dict[str, pq.FileMetaData]:
-    """The footers that `write_opening` embedded, by file name, from the footer of the file that it wrote."""
-    packed = packed_footers(opening)
-    return {name: embedded_footer(packed, name) for name in (key.decode().removeprefix(FOOTER_KEY) for key in packed)}
+def embedded(root: str, folder: str) -> dict[str, RowGroups]:
+    """The row groups that `write_opening` embedded, by file name."""
+    packed = packed_groups(read_footer(root, f"{folder}/{DOCS}"))
+    return {name: row_groups(packed, name) for name in (key.split(".", 2)[2] for key in packed)}
 
 
 def _stemmed_in(languages: Sequence[str | None], written: Collection[str]) -> list[str]:
@@ -75,10 +75,10 @@ def _stemmed_in(languages: Sequence[str | None], written: Collection[str]) -> li
 def _folder_faults(
     root: str, folder: str, names: Sequence[str], docs: pa.Table, languages: Sequence[str | None]
 ) -> Iterator[str]:
-    known = embedded_footers(read_footer(root, f"{folder}/{DOCS}"))
+    known = embedded(root, folder)
     for name in names:
-        if name not in known or not known[name].equals(read_footer(root, f"{folder}/{name}")):
-            yield f"{folder}/{DOCS}: its copy of the footer of {name} is missing or differs"  # lookups use the copy
+        if name not in known or known[name].render() != RowGroups.of(read_footer(root, f"{folder}/{name}")).render():
+            yield f"{folder}/{DOCS}: the row groups of {name} that it has are missing or differ"  # lookups use these
     forms = read_file(root, f"{folder}/{FORMS}")
     postings = read_parts(root, f"{folder}/{POSTINGS}")
     yield from (f"{folder}/{fault}" for fault in folder_faults(postings, forms, docs, languages))

@@ -1,7 +1,7 @@
-"""The physical layout of index files: row groups, encodings, format version, and the footers kept in `docs`.
+"""The physical layout of index files: row groups, encodings, format version, and what `docs` has of the others.
 
-Each folder of an index has a file `docs`, which is written last and read as a whole. Its metadata holds the footers of
-the other files, so opening a folder is one request, and every later lookup knows which bytes to read.
+Each folder of an index has a file `docs`, which is written last and read as a whole. Its metadata holds the `RowGroups`
+of the other files, so opening a folder is one request, and every later lookup knows which bytes to read.
 
 Row groups are small: their statistics say which one holds a term, and only that one is decoded. BYTE_STREAM_SPLIT
 stores the high bytes of small numbers, which are zero, side by side, where they compress well.
@@ -9,6 +9,8 @@ docs/decisions/index_format.md lists the alternatives that were measured.
 """
 
 import base64
+import contextlib
+import io
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -18,38 +20,42 @@ import pyarrow.parquet as pq
 from ..directory.crawl_dir import CrawlDirError
 from ..files import filesystem
 from ..tables.table_files import TableFile, open_parquet
+from .row_groups import RowGroups
 
-INDEX_VERSION = 3
+INDEX_VERSION = 4
 """The version of this format."""
 
-READABLE_VERSIONS = (2, 3)
+READABLE_VERSIONS = (2, 3, 4)
 """The versions that this program reads; any other is refused. In version 2, each term has one row."""
 
 VERSION_KEY = "beamtrawl.index_version"
 """The key of the format version, in digits, in the metadata of each file."""
 
-FOOTER_KEY = "beamtrawl.footer."
-"""Followed by a file's name: the key of that file's footer in the metadata of `docs`.
+GROUPS_KEY, _FOOTER_KEY = "beamtrawl.groups.", "beamtrawl.footer."
+"""Followed by a file's name: the key of its `RowGroups` in the metadata of `docs`; before version 4, of its footer.
 
-The value is a Parquet file of metadata alone, compressed by zstd, in base64.
+The value is compressed by zstd, after its length, in base64. A footer is a Parquet file of metadata alone.
 """
+
+FILE_KEY = "beamtrawl.file."
+"""Followed by a file's name: the key of the file itself in a folder of one file; the value is as above."""
+
+OPENING = "docs.parquet"
 
 INDEX_FILE = "index_file"
 """The table of a TableFile that names a file of an index folder."""
 
 _CODEC = pa.Codec("zstd")
-STORED_PAGE = 32_768
-"""Bytes from which on a page of long strings ends. A larger page is smaller compressed, but decompressed as a whole."""
-
-_STORED_LEVEL = 3  # of zstd: makes up for smaller pages
+_STORED_LEVEL = 3  # of zstd: makes up for small row groups
 _BROTLI_LEVELS = {"positions.list.element": 4}
 
 
 class Written(NamedTuple):
-    """A file of the index that was written."""
+    """A file of the index that was written, or one that is in memory until `docs` has it."""
 
-    file: TableFile
+    file: TableFile | None
     footer: pq.FileMetaData
+    data: bytes = b""
 
 
 def numbers(type_: pa.DataType) -> pa.ListType:
@@ -71,8 +77,8 @@ def groups(table: pa.Table, rows: Iterable[int]) -> Iterator[pa.Table]:
         start += count
 
 
-def write_sorted(root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table]) -> Written:
-    """Write rows that are sorted by the first column, of strings.
+def write_sorted(root: str | None, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table]) -> Written:
+    """Write rows that are sorted by the first column, of strings; into memory without a root.
 
     The file is for lookups by that column: only it has statistics.
     """
@@ -87,6 +93,7 @@ def write_sorted(root: str, path: str, schema: pa.Schema, row_groups: Iterable[p
         path,
         schema,
         row_groups,
+        {},
         use_dictionary=False,
         column_encoding=encodings,
         # The low bytes of positions are nearly random; brotli compresses them better than zstd.
@@ -99,22 +106,18 @@ def write_sorted(root: str, path: str, schema: pa.Schema, row_groups: Iterable[p
 
 
 def write_stored(
-    root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table], long: Collection[str]
+    root: str | None, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table], long: Collection[str]
 ) -> Written:
-    """Write rows of strings that are fetched by number; columns in `long` have long ones.
-
-    Of these, a page ends with the row that makes it STORED_PAGE long, and can be read without the others.
-    """
+    """Write rows of strings that are fetched by number; columns in `long` have long ones. `root` as above."""
     return _write(
         root,
         path,
         schema,
         row_groups,
+        {},
         # To begin a page of zstd takes ten times as long as all of a page of titles in snappy.
         compression={name: "zstd" if name in long else "snappy" for name in schema.names},
         compression_level=dict.fromkeys(long, _STORED_LEVEL),
-        data_page_size=STORED_PAGE,
-        write_batch_size=1,  # after each row, the size of the page is compared
         use_dictionary=False,
         write_statistics=False,
     )
@@ -125,26 +128,41 @@ def write_opening(root: str, path: str, table: pa.Table, others: Mapping[str, Wr
 
     Returns all files of the folder.
     """
-    schema = table.schema.with_metadata({f"{FOOTER_KEY}{name}": _packed(w.footer) for name, w in others.items()})
+    embedded = {f"{GROUPS_KEY}{name}": _packed(RowGroups.of(w.footer).render()) for name, w in others.items()}
+    embedded |= {f"{FILE_KEY}{name}": _packed(w.data) for name, w in others.items() if w.data}
     parts = groups(table, slices(table.num_rows, 65_536))
-    opening = _write(root, path, schema, parts, compression="zstd")
-    return [written.file for written in (*others.values(), opening)]
+    opening = _write(root, path, table.schema, parts, embedded, compression="zstd")
+    return [written.file for written in (*others.values(), opening) if written.file]
 
 
-def packed_footers(opening: pq.FileMetaData) -> dict[bytes, bytes]:
-    """That part of a footer's key-value metadata which `embedded_footer` needs."""
-    return {key: value for key, value in (opening.metadata or {}).items() if key.startswith(FOOTER_KEY.encode())}
+def packed_groups(opening: pq.FileMetaData) -> dict[str, bytes]:
+    """What `docs` has of the other files, from its footer."""
+    found = ((key.decode(), value) for key, value in (opening.metadata or {}).items())
+    return {key: value for key, value in found if key.startswith((GROUPS_KEY, _FOOTER_KEY, FILE_KEY))}
 
 
-def embedded_footer(metadata: Mapping[bytes, bytes], name: str) -> pq.FileMetaData:
-    """The footer of one file among the embedded ones, from the key-value metadata of the file that has them."""
-    return _unpacked(metadata[f"{FOOTER_KEY}{name}".encode()])
+def row_groups(packed: Mapping[str, bytes], name: str) -> RowGroups:
+    """The row groups of one file, from `packed_groups`."""
+    if data := packed.get(f"{GROUPS_KEY}{name}"):
+        return RowGroups.parse(unpacked(data))
+    return RowGroups.of(pq.read_metadata(pa.BufferReader(unpacked(packed[f"{_FOOTER_KEY}{name}"]))))
+
+
+@contextlib.contextmanager
+def open_index(root: str, path: str) -> Iterator[pq.ParquetFile]:
+    """A file of the index, or what `docs` has of it; CrawlDirError if it cannot be read or has another version."""
+    folder, _, name = path.rpartition("/")
+    with open_parquet(root, f"{folder}/{OPENING}") as docs:
+        data = packed_groups(docs.metadata).get(f"{FILE_KEY}{name}")
+    opened = pq.ParquetFile(pa.BufferReader(unpacked(data))) if data else open_parquet(root, path)
+    with opened as file:
+        require_version(root, path, file.metadata)
+        yield file
 
 
 def read_file(root: str, path: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """A file of the index; CrawlDirError if it cannot be read or has another format version."""
-    with open_parquet(root, path) as file:
-        require_version(root, path, file.metadata)
+    """A file of the index; errors as in `open_index`."""
+    with open_index(root, path) as file:
         return file.read(columns).combine_chunks().replace_schema_metadata()
 
 
@@ -159,24 +177,34 @@ def require_version(root: str, path: str, footer: pq.FileMetaData) -> None:
     raise CrawlDirError(f"{path} cannot be used: it has {version}, this program reads {INDEX_VERSION}; {way_out}")
 
 
-def _packed(footer: pq.FileMetaData) -> bytes:
-    sink = pa.BufferOutputStream()
-    footer.write_metadata_file(sink)
-    data = sink.getvalue()
+def _packed(data: bytes) -> bytes:
     return base64.b64encode(len(data).to_bytes(4) + _CODEC.compress(data, asbytes=True))
 
 
-def _unpacked(value: bytes) -> pq.FileMetaData:
+def unpacked(value: bytes) -> bytes:
+    """The bytes of a value in the metadata of `docs`."""
     data = base64.b64decode(value)
-    return pq.read_metadata(pa.BufferReader(_CODEC.decompress(data[4:], int.from_bytes(data[:4]))))
+    return _CODEC.decompress(data[4:], int.from_bytes(data[:4]), asbytes=True)
 
 
-def _write(root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table], **options: object) -> Written:
+def _write(
+    root: str | None,
+    path: str,
+    schema: pa.Schema,
+    row_groups: Iterable[pa.Table],
+    metadata: Mapping[str, bytes],
+    **options: object,
+) -> Written:
+    # Metadata of the schema would be in the file twice.
     schema = schema.with_metadata((schema.metadata or {}) | {VERSION_KEY: str(INDEX_VERSION)})
     options |= {"write_page_checksum": True}
-    sink = filesystem.create(filesystem.join(root, path), durable=False)  # `CrawlDir.commit` syncs it
-    with sink, pq.ParquetWriter(sink, schema, **options) as writer:
+    # `CrawlDir.commit` syncs it.
+    sink = io.BytesIO() if root is None else filesystem.create(filesystem.join(root, path), durable=False)
+    with contextlib.nullcontext() if root is None else sink, pq.ParquetWriter(sink, schema, **options) as writer:
         for rows in row_groups:
             writer.write_table(rows.replace_schema_metadata(schema.metadata), row_group_size=rows.num_rows)
+        writer.add_key_value_metadata(metadata)
     footer = writer.writer.metadata
+    if isinstance(sink, io.BytesIO):
+        return Written(None, footer, sink.getvalue())
     return Written(TableFile(INDEX_FILE, path, footer.num_rows, sink.size, {}, sink.checksum), footer)

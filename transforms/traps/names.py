@@ -26,7 +26,8 @@ def group_templates(templates: Collection[str]) -> dict[str, tuple[str, ...]]:
             groups.remove(group)
             marks, members = marks | group[0], members + group[1]
         groups.append((marks, members))
-    return {template: _names(members) for _, members in groups for template in members}
+    names = [(_names(members), members) for _, members in groups]
+    return {template: of_group for of_group, members in names for template in members}
 
 
 def pattern_of(host: str, name: str) -> str:
