@@ -39,7 +39,8 @@ def read_head(readline: Callable[[int], bytes], limit: int) -> Head:
     not headers are skipped, as in browsers. Nothing but the limit bounds the number of lines.
     """
     for _ in range(1 + _MOST_INTERIM):
-        line = readline(limit + 1)
+        while (line := readline(limit + 1)) in (b"\r\n", b"\n"):  # browsers skip some bytes before an answer
+            limit -= _checked(line, limit)
         if not line:
             raise RequestError(Outcome.CONNECT_ERROR, "the server hung up without an answer")
         if not line[:5].upper().startswith(b"HTTP/"):
