@@ -178,4 +178,4 @@ def test_a_robot_without_a_name_is_nobody():
 
 def test_examples_in_docstrings():
     assert doctest.testmod(dates) == (0, 3)
-    assert doctest.testmod(robots_meta) == (0, 3)
+    assert doctest.testmod(robots_meta) == (0, 2)

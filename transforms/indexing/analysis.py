@@ -49,9 +49,6 @@ UNSEEN = "[\u200b-\u200d\u2060]"
 JOINERS = "[\u200c\u200d]"
 """Zero-width joiner and non-joiner, which some write beside a virama and some do not, as a regular expression."""
 
-APOSTROPHES = "\u02bb\u02bc"
-"""Letters that Ukrainian, Uzbek, Hawaiian and others write for the apostrophe, which most keyboards have instead."""
-
 STOP_WORDS = frozenset(
     """
     a about after all also an and any are as at be been but by can could d did do does for from had has have
@@ -98,7 +95,6 @@ _AS_TYPED = _DIGITS | str.maketrans("أإٱىیک\u0929\u0931\u0934", "اااي�
 _PERSIAN = _DIGITS | str.maketrans("أإٱىيك", "اااییک")
 _AS_TYPED_IN = dict.fromkeys(("fa", "ur", "ps", "ckb"), _PERSIAN) | {"ug": _DIGITS}  # Uyghur has both yehs
 
-_WITHOUT_MARKS = ("en", "el")  # their stemmers know no marks, or make other letters of them: résumé, προϊόν
 _BARE = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ı": "i"})
 
 # \w excludes combining marks, which Hindi, Thai and Arabic words need. Marks beyond the basic plane separate words, in
@@ -118,9 +114,7 @@ _VIRAMA = "\u1039\u17d2\u1a60\u1b44\ua9c0"  # joins the letter that follows
 _CLUSTER = re.compile(rf"(?s:[{_BEFORE}]{{0,2}}.(?:(?<=[{_VIRAMA}])\w|[{_MARKS}{_AFTER}]){{0,29}})")
 _INSIDE_CLUSTER = re.compile(rf"(?s:(?<=[{_BEFORE}{_VIRAMA}])\w|[{_MARKS}{_AFTER}])")
 _SPLIT_AM = re.compile("([\u0e4d\u0ecd])([\u0e48-\u0e4b\u0ec8-\u0ecb]?)([\u0e32\u0eb2])")
-# Soft hyphens, marks of direction and selectors of variants are inside a word (Unicode Standard Annex 29, WB4).
-_INSIDE_WORD = re.compile("[\u00ad\u200e\u200f\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+")
-_APOSTROPHE = re.compile(f"[{APOSTROPHES}]")
+_INSIDE_WORD = re.compile("[\u00ad\u200e\u200f\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+")  # UAX 29, WB4
 _JOINED = re.compile(f"(?<![\u0600-\u08ff]){JOINERS}|\u200d")  # in Arabic script, words end at a non-joiner
 # The same, each anchored at its first character that is no letter: a search for one byte takes a fraction of the time.
 _OF_SPECIAL = [
@@ -259,7 +253,8 @@ def terms_of_piece(piece: str) -> tuple[list[str], list[tuple[int, str]]]:
 
 
 def _folded(piece: str) -> str:
-    folded = _APOSTROPHE.sub("'", unicodedata.normalize("NFKC", _INSIDE_WORD.sub("", piece)).casefold())
+    folded = unicodedata.normalize("NFKC", _INSIDE_WORD.sub("", piece)).casefold()
+    folded = folded.replace("\u02bb", "'").replace("\u02bc", "'")  # letters, for which most keyboards have apostrophes
     return _JOINED.sub("", folded) if "\u200d" in folded or "\u200c" in folded else folded
 
 
@@ -355,8 +350,6 @@ def word_classes(terms: Sequence[str], language: str) -> list[str]:
 
 def _classes_of_words(words: Sequence[str], language: str) -> list[str]:
     words = [word if word.isascii() else _as_typed(word, language) for word in words]
-    if language in _WITHOUT_MARKS:
-        words = [word if word.isascii() else _without_accents(word) for word in words]
     # A stemmer is not thread-safe, and cheap to make. Its cache takes twice the time of the stemming that it saves.
     stems = Stemmer.Stemmer(STEMMERS[language], 0).stemWords(words) if language in STEMMERS else words
     stems = list(map(light_stems.STEMS[language], words)) if language in light_stems.STEMS else stems
@@ -365,6 +358,7 @@ def _classes_of_words(words: Sequence[str], language: str) -> list[str]:
 
 def _as_typed(word: str, language: str) -> str:
     """The word without points, and with the letters and digits of one keyboard of its language."""
+    word = _without_accents(word) if language in ("en", "el") else word  # stemmers without marks: résumé, προϊόν
     if not _MAY_BE_TYPED_OTHERWISE.search(word):
         return word
     return _OMITTED.sub("", word).translate(_AS_TYPED_IN.get(language, _AS_TYPED)) or word

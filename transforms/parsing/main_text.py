@@ -24,8 +24,7 @@ _INVISIBLE = (
     *("head", "title", "script", "style", "template", "iframe", "textarea", "noframes", "noembed", "audio"),
     *("canvas", "video", "annotation", "annotation-xml", "datalist", "noscript", "rp", "rt", "rtc"),
 )
-"""Elements whose text a browser with scripts does not show, or only as a value that users change, or above a word
-whose characters it would divide (ruby)."""
+"""Elements whose text a browser with scripts does not show, or only as a value, or above a word (ruby)."""
 
 _SURROUNDINGS = frozenset({"nav", "footer", "aside", "dialog", "button", "select"})
 _SURROUNDING_ROLES = frozenset({"navigation", "banner", "contentinfo", "complementary", "search", "dialog"})
@@ -200,8 +199,7 @@ def _is_hidden(element: Element, role: str) -> bool:
 
 def _is_reference(sup: Element) -> bool:
     """Whether a superscript is a link or of links, as to notes (`2,4`, `3–5`, `a`), and no part of a longer one."""
-    link = sup.closest("a")
-    return sup.select_one("a") is not None if link is None else link.text.strip() == sup.text.strip()
+    return (link := sup.select_one("a") or sup.closest("a")) is not None and link.text.strip() in sup.text
 
 
 def _is_line(tspan: Element) -> bool:

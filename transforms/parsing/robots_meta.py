@@ -67,8 +67,6 @@ def parse(content: str) -> Directives:
 
     >>> parse("None; all").nofollow, parse("max-snippet:20, nosnippet").max_snippet
     (True, 0)
-    >>> parse("max-image-preview:none").noindex
-    False
     >>> parse("unavailable_after: 25 Jun 2010 15:00:00 PST").unavailable_after.isoformat()
     '2010-06-25T23:00:00+00:00'
     """
