@@ -44,7 +44,7 @@ COMMANDS = (
     Command("sql", "Query the tables of a crawl in SQL.", "sql"),
     Command("explain", "Explain a URL or a host of a crawl.", "explain"),
     Command("changes", "Show which pages are new, changed, moved or gone.", "changes"),
-    Command("check", "Check a URL, a robots.txt, a page, an index or a crawl.", "checks.check"),
+    Command("check", "Check a URL, a robots.txt, a page, a site or a crawl.", "checks.check"),
     Command("export", "Write a web archive, texts, tables or the index for other programs.", "exports.export"),
     Command("import", "Import web archives that others have made.", "import_warc"),
     Command("clean", "Remove files that failed attempts left behind.", "clean"),

@@ -1,6 +1,7 @@
 """Runs a command line and returns its exit code."""
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -16,6 +17,8 @@ from ..terminal.errors import Usage, full_traceback, one_line
 from .beam_options import asks_for_runner
 from .misplaced import dashed_query, misplaced, unrecognized
 from .suggest import suggestion, with_suggestion
+
+_UNDECODED = re.compile("[\udc80-\udcff]")  # what Python makes of other bytes on a command line (PEP 383)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -121,6 +124,8 @@ def run(words: Sequence[str]) -> int:
         return 1
     except Exception as error:  # any other error: one line for the user, the traceback with --debug
         line = one_line(error)
+        if word := next(filter(_UNDECODED.search, words[:cut]), None):  # as a path it may be as it is
+            return _fail(f"{word}: its bytes are not UTF-8", 2, debug)
         return _fail(f"{limit_reached(line) or line} (--debug shows where)", 1, debug)
 
 

@@ -27,6 +27,9 @@ BAD: list[tuple[list[str], int, str]] = [
         ("--max-pages-per-host-per-round", "x"), ("--scope", "world"), ("--runner", "sloth"), ("--workers", "few"),
         ("--allow-address", "300.0.0.1"),
     )),
+    *((words, 2, "its bytes are not UTF-8") for words in (
+        ["block", "DIR", "caf\udce9.test"], ["sql", "DIR", "SELECT '\udce9'"], [*NEW, *LOOPBACK, "--exclude", "\udce9"],
+    )),
     (["crawl", "NEW"], 2, "--seed"),
     (["crawl", "NEW", "--seed", "ftp://a.test/"], 2, "ftp://a.test/"),
     (["crawl", "NEW", "--seed", "http://"], 2, "http://"),

@@ -70,6 +70,12 @@ PAGES = {
     "docutils: a classifier": ("<dl><dt>x<span class=classifier>int</span><dd>A number.</dl>", ["x int", "A number."]),
     "the number of a note": ("<p>A bolt<sup><a href='#n'>1</a></sup>, greased.", ["A bolt 1, greased."]),
     "the number of a note in a link": ("<p>A bolt<a href='#n'><sup>1</sup></a>", ["A bolt 1"]),
+    "the numbers of notes (marker#274)": (
+        "<p>A bolt<sup><a href='#n'>1</a>,<a href='#o'>3</a>–<a href='#p'>5</a></sup>",
+        ["A bolt 1,3–5"],
+    ),
+    "the letter of a note": ("<p>A bolt<sup><a href='#n'>a</a></sup>, greased.", ["A bolt a, greased."]),
+    "a power in a link": ("<p><a href='/e'>E = mc<sup>2</sup></a>", ["E = mc2"]),
     "a power": ("<p>10<sup>6</sup> and H<sub>2</sub>O", ["106 and H2O"]),
     "jsdoc: a description in the header of a section": (
         "<section><header><h2>Valve</h2><div>A valve that turns.</div></header><p>More.</section>",

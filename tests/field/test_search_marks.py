@@ -52,6 +52,12 @@ SAME = {
     "Vietnamese d": ("", "Đà Nẵng", "da nang"),
     "apostrophes": ("", "don’t", "don't"),
     "Ukrainian apostrophes": ("uk", "м’ята", "м'ята"),
+    "Ukrainian apostrophe that is a letter": ("uk", "мʼята", "м'ята"),
+    "Uzbek letter o": ("uz", "oʻzbek", "o'zbek"),
+    "accents that English stems do not know": ("en", "Beyoncé’s résumé", "Beyonce's resume"),
+    "Greek diaeresis": ("el", "προϊόν", "προιον"),
+    "marks of direction": ("", "ab\u200ec", "abc"),
+    "a variant of a character": ("", "葛\U000e0100飾区", "葛飾区"),
     "product numbers": ("", "COVID-19 AR-7", "covid 19 ar 7"),
     "paths and flags": ("", "/etc/passwd --verbose", "etc passwd verbose"),
     "mail addresses": ("", "Jo.Doe@a.test", "jo doe a test"),
@@ -76,8 +82,6 @@ DIFFERENT = {
     "versions": ("", "3.1", "3.11"),
     "product numbers": ("", "AR-7", "AR-8"),
     "C and C++": ("", "C", "C++"),
-    "Ukrainian apostrophe that is a letter": ("uk", "мʼята", "м'ята"),
-    "Uzbek letter o": ("uz", "oʻzbek", "o'zbek"),
     "iteration marks": ("ja", "人々", "人人"),
 }
 

@@ -42,6 +42,8 @@ LINKS = {
         "<a href=a rel=nofollow>x</a><a href=a>y</a><a href=b>z</a><a href=b rel=ugc>z</a>",
         [(A, "x", "", "a"), (B, "z", "", "a")],
     ),
+    # developers.google.com/search/docs, "Qualify your outbound links to Google"
+    "relations between commas": ("<a href=a rel='ugc,nofollow'>x</a>", [(A, "x", "ugc nofollow", "a")]),
     "two relations": (
         "<link rel=shortlink href=a><link rel=canonical href=a><link rel=icon href=b><link rel=preload href=b>",
         [(A, "", "shortlink", "link"), (A, "", "canonical", "canonical"), (B, "", "icon", "link")],

@@ -134,6 +134,14 @@ DIRECTIVES = {
         Directives(unavailable_after=datetime(2019, 1, 2, 2, 4, 5, tzinfo=UTC)),
     ),
     "no date": ("<meta name=robots content='unavailable_after: soon, noarchive'>", [], Directives(noarchive=True)),
+    # developers.google.com/search/docs, "Robots meta tag": none is a value of it, too.
+    "no preview of images": ("<meta name=robots content='index, max-image-preview: none'>", [], Directives()),
+    "the same in a header": (
+        "<p>x",
+        [("X-Robots-Tag", "max-image-preview:none, noarchive")],
+        Directives(noarchive=True),
+    ),
+    "other separators": ("<meta name=robots content='noindex/noarchive，nofollow'>", [], Directives(True, True, True)),
     "no snippet": ("<meta name=robots content=NOSNIPPET>", [], Directives(max_snippet=0)),
     "a short snippet": ("<meta name=robots content='max-snippet:20'>", [], Directives(max_snippet=20)),
     "a snippet of any length": ("<meta name=robots content='max-snippet: -1'>", [], Directives()),

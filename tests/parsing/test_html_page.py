@@ -96,7 +96,9 @@ TEXTS = {
     "a long one on a longer page": (f"<p>{'a' * 700}<noscript>{'Turn it on. ' * 50}</noscript>", "a" * 700),
     "what React will show": ("<p>a<div hidden id=S:1f><p>b</div><div hidden id=S:g>c</div>", "a\nb"),
     "a name of what is within": ("<p>a<div class='page has-sidebar'>b</div><div class=sidebar>c</div>", "a\nb"),
-    "a ruby, whose fallback parentheses no browser shows": ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", "漢kan"),
+    # As in stork#341, calibre#2218 and w3c/clreq#357: searches find the word without what is above its characters.
+    "ruby of each character": ("<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rt>じ</rt></ruby>検定", "漢字検定"),
+    "ruby of two kinds": ("<ruby><rb>東<rb>京<rt>とう<rt>きょう<rtc>tō</rtc></ruby>都", "東京都"),
     "blocks in phrases": ("a<b>b<p>c</p>d</b>e<br>f<span><br>g</span>", "ab\nc\nde\nf\ng"),
     "lists and cells": ("<ol><li>a<li>b</ol><table><tr><td>c<td>d</table><form>e</form>f", "a\nb\nc\nd\ne\nf"),
     "white space of any kind": ("<p>a\u00a0 \u3000b\x1cc\u2028d</p>\u00a0<p>e\u00a0", "a b c d\ne"),

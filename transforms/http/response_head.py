@@ -39,7 +39,8 @@ def read_head(readline: Callable[[int], bytes], limit: int) -> Head:
     not headers are skipped, as in browsers. Nothing but the limit bounds the number of lines.
     """
     for _ in range(1 + _MOST_INTERIM):
-        line = readline(limit + 1)
+        while (line := readline(limit + 1)) in (b"\r\n", b"\n"):  # browsers skip some bytes before an answer
+            limit -= _checked(line, limit)
         if not line:
             raise RequestError(Outcome.CONNECT_ERROR, "the server hung up without an answer")
         if not line[:5].upper().startswith(b"HTTP/"):
@@ -72,10 +73,10 @@ def framing(head: Head) -> Framing:
         return Framing(False, 0, closes or head.status == 101)
     lengths = set(found["content-length"])
     codings = [coding for coding in found["transfer-encoding"] if coding not in ("", "identity")]
-    if codings not in ([], ["chunked"]):
+    if set(codings) - {"chunked"}:  # once, however often it is named: browsers and curl
         raise RequestError(Outcome.BAD_RESPONSE, "a transfer-encoding that was not asked for")
     if codings:
-        return Framing(True, None, closes or bool(lengths))  # the length is wrong, maybe on purpose
+        return Framing(True, None, closes or bool(lengths) or len(codings) > 1)  # what is wrong may be so on purpose
     if len(lengths) > 1:
         raise RequestError(Outcome.BAD_RESPONSE, "several values of content-length")
     if not lengths:

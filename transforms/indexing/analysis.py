@@ -114,6 +114,7 @@ _VIRAMA = "\u1039\u17d2\u1a60\u1b44\ua9c0"  # joins the letter that follows
 _CLUSTER = re.compile(rf"(?s:[{_BEFORE}]{{0,2}}.(?:(?<=[{_VIRAMA}])\w|[{_MARKS}{_AFTER}]){{0,29}})")
 _INSIDE_CLUSTER = re.compile(rf"(?s:(?<=[{_BEFORE}{_VIRAMA}])\w|[{_MARKS}{_AFTER}])")
 _SPLIT_AM = re.compile("([\u0e4d\u0ecd])([\u0e48-\u0e4b\u0ec8-\u0ecb]?)([\u0e32\u0eb2])")
+_INSIDE_WORD = re.compile("[\u00ad\u200e\u200f\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+")  # UAX 29, WB4
 _JOINED = re.compile(f"(?<![\u0600-\u08ff]){JOINERS}|\u200d")  # in Arabic script, words end at a non-joiner
 # The same, each anchored at its first character that is no letter: a search for one byte takes a fraction of the time.
 _OF_SPECIAL = [
@@ -252,7 +253,8 @@ def terms_of_piece(piece: str) -> tuple[list[str], list[tuple[int, str]]]:
 
 
 def _folded(piece: str) -> str:
-    folded = unicodedata.normalize("NFKC", piece).casefold().replace("\u00ad", "")  # a soft hyphen is inside a word
+    folded = unicodedata.normalize("NFKC", _INSIDE_WORD.sub("", piece)).casefold()
+    folded = folded.replace("\u02bb", "'").replace("\u02bc", "'")  # letters, for which most keyboards have apostrophes
     return _JOINED.sub("", folded) if "\u200d" in folded or "\u200c" in folded else folded
 
 
@@ -356,6 +358,7 @@ def _classes_of_words(words: Sequence[str], language: str) -> list[str]:
 
 def _as_typed(word: str, language: str) -> str:
     """The word without points, and with the letters and digits of one keyboard of its language."""
+    word = _without_accents(word) if language in ("en", "el") else word  # stemmers without marks: résumé, προϊόν
     if not _MAY_BE_TYPED_OTHERWISE.search(word):
         return word
     return _OMITTED.sub("", word).translate(_AS_TYPED_IN.get(language, _AS_TYPED)) or word

@@ -37,7 +37,7 @@ class Link(NamedTuple):
 
     url: str  # canonical
     anchor: str  # its text, or the alternative text of an image; at most MAX_ANCHOR characters
-    rel: str  # as written in the page
+    rel: str  # as written in the page, but for commas, which search engines accept between words: spaces
     kind: str  # a area frame iframe link alternate img form srcset object embed redirect canonical
     fragments: tuple[Fragment, ...] = ()  # of `a` that endorse, whatever `rel` is: distinct ids, in order
 
@@ -162,7 +162,7 @@ def links(elements: Elements, url: str, base: str, charset: str = "utf-8") -> li
         if target is None:
             continue
         rel = element.attr("rel")
-        rel = rel.strip()[:MAX_ANCHOR] if rel else ""
+        rel = rel.replace(",", " ").strip()[:MAX_ANCHOR] if rel else ""
         key = target, kind
         earlier = found.get(key)
         anchor = None  # read once, if at all

@@ -22,9 +22,9 @@ MAX_HEADING = 500
 
 _INVISIBLE = (
     *("head", "title", "script", "style", "template", "iframe", "textarea", "noframes", "noembed", "audio"),
-    *("canvas", "video", "annotation", "annotation-xml", "datalist", "rp", "noscript"),
+    *("canvas", "video", "annotation", "annotation-xml", "datalist", "noscript", "rp", "rt", "rtc"),
 )
-"""Elements whose text a browser with scripts does not show, or only as a value that users change."""
+"""Elements whose text a browser with scripts does not show, or only as a value, or above a word (ruby)."""
 
 _SURROUNDINGS = frozenset({"nav", "footer", "aside", "dialog", "button", "select"})
 _SURROUNDING_ROLES = frozenset({"navigation", "banner", "contentinfo", "complementary", "search", "dialog"})
@@ -208,8 +208,8 @@ def _is_hidden(element: Element, role: str) -> bool:
 
 
 def _is_reference(sup: Element) -> bool:
-    """Whether a superscript is the number of a note."""
-    return sup.text.isdigit() and (sup.select_one("a") or sup.closest("a")) is not None
+    """Whether a superscript is a link or of links, as to notes (`2,4`, `3–5`, `a`), and no part of a longer one."""
+    return (link := sup.select_one("a") or sup.closest("a")) is not None and link.text.strip() in sup.text
 
 
 def _is_line(tspan: Element) -> bool:

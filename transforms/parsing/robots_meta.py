@@ -55,6 +55,7 @@ _AGENT = re.compile(r"\s*([\w*-]+)\s*:")
 _VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 # A comma before a digit stands within a date: "Friday, 25-Jun-10 15:00:00 GMT" (RFC 850).
 _SEPARATOR = re.compile(r",(?!\s*\d)")
+_VALUE = re.compile(rf"(?:{'|'.join(sorted(_VALUED))})\s*[:=]\s*[\w-]*")  # `max-image-preview:none` is no `none`
 _UNAVAILABLE_AFTER = re.compile(r"unavailable_after\s*[:=]?\s*([^,]*(?:,\s*\d[^,]*)?)", re.IGNORECASE)
 _MAX_SNIPPET = re.compile(r"max-snippet\s*[:=]\s*(-?\d{1,9})", re.IGNORECASE)
 
@@ -69,7 +70,7 @@ def parse(content: str) -> Directives:
     >>> parse("unavailable_after: 25 Jun 2010 15:00:00 PST").unavailable_after.isoformat()
     '2010-06-25T23:00:00+00:00'
     """
-    words = set(re.split(r"[\s,;:]+", content.lower()))
+    words = set(re.findall(r"[\w-]+", _VALUE.sub(" ", content.lower())))
     everything = "none" in words
     limits = [int(limit) for limit in _MAX_SNIPPET.findall(content) if int(limit) >= 0]  # -1: any length
     dates = [date for text in _UNAVAILABLE_AFTER.findall(content) if (date := parse_date(text))]

@@ -50,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_address(parser: argparse.ArgumentParser, port: int) -> None:
     """Add the arguments of a server that listens at this port of this machine unless told otherwise."""
-    parser.add_argument("--port", type=whole(0, 65535), default=port, metavar="N")
+    about = f"the port to listen at ({port}; 0: any)"
+    parser.add_argument("--port", type=whole(0, 65535), default=port, metavar="N", help=about)
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1)")
 
 

@@ -285,7 +285,7 @@ def _with_joiners(form: str) -> re.Pattern[str]:
 
 def _is_letter(character: str) -> bool:
     """Whether it is a letter or digit that words are made of; those of scripts without spaces are not."""
-    return character.isalnum() and not is_overlapping(character)
+    return character.isalnum() and character not in "\u02bb\u02bc" and not is_overlapping(character)
 
 
 def _hangul_around(folded: str, start: int, end: int) -> tuple[int, int]:
