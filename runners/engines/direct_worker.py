@@ -24,6 +24,7 @@ from ..process.cache_folder import cache_folder
 from ..process.failed_threads import on_failed_thread
 from ..process.garbage import collect_rarely
 from ..process.memory import share_memory
+from ..process.usage import end_children
 from ..terminal.errors import BEAM_REPEATS
 from .fork_server import FOR_MAPS
 from .parent_watch import end_with_parent
@@ -112,6 +113,7 @@ def _work(environment: dict[str, str]) -> None:
         end_with_parent()
         with on_failed_thread(_end):
             serve(environment[ADDRESS], os.getpid())
+        end_children()  # parsers have some, which would be nobody's
         code = 0
     except BaseException:  # also SystemExit: the server must not run on in this process
         traceback.print_exc()
