@@ -8,6 +8,7 @@ Writes `ready`, `started PID` and `ended PID CODE`. Ends with stdin, and its wor
 
 import contextlib
 import gc
+import importlib
 import json
 import logging
 import os
@@ -42,6 +43,7 @@ def main() -> None:
     share_memory()
     logging.disable(logging.WARNING)  # Beam's warnings while it is imported do not concern users
     if FOR_MAPS in sys.argv:
+        importlib.import_module(sys.argv[-1])
         _serve_forks(contextlib.nullcontext())
         return
     from ...pipeline import fetch, update  # noqa: F401
