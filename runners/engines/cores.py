@@ -4,7 +4,7 @@ import math
 import os
 from pathlib import Path
 
-from ..process.cgroups import folders
+from ..process.cgroups import folders, text
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
@@ -36,7 +36,7 @@ def usable_cores(cgroups: Path = _CGROUPS, own: Path = _OWN) -> int:
 def quota(cgroups: Path = _CGROUPS, own: Path = _OWN) -> float:
     """Return the least quota in cores of the process's cgroup (version 2 or 1) and those above it; inf without one."""
     least = math.inf
-    for folder in folders(cgroups, _text(own), "cpu"):
+    for folder in folders(cgroups, text(own), "cpu"):
         if limit := _words(folder / "cpu.max"):
             quota_us, period_us = (limit[0], limit[-1]) if limit[0] != "max" else ("-1", "1")
         else:
@@ -50,11 +50,4 @@ def quota(cgroups: Path = _CGROUPS, own: Path = _OWN) -> float:
 
 
 def _words(path: Path) -> list[str]:
-    return _text(path).split()
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""
+    return text(path).split()

@@ -76,6 +76,7 @@ class _Workers:
         if not (self._pool and self._pool.count == count and self._pool.is_idle()):
             self.end()
             self._pool = Pool(self._server or self.start(self._command), count)
+            self._close_pool = weakref.finalize(self, self._pool.close)  # before the server, which collects the workers
         self._pool.look = look
         return self._pool
 
@@ -83,6 +84,7 @@ class _Workers:
         """End the idle workers; after a failure, those that work, and the server."""
         pool, self._pool = self._pool, None
         if pool:
+            self._close_pool.detach()
             pool.close(has_failed)
         if self._server and has_failed:
             self._server = None

@@ -8,6 +8,7 @@ Writes `ready`, `started PID` and `ended PID CODE`. Ends with stdin, and its wor
 
 import contextlib
 import gc
+import importlib
 import json
 import logging
 import os
@@ -24,6 +25,7 @@ from ..process.cache_folder import cache_folder
 from ..process.failed_threads import on_failed_thread
 from ..process.garbage import collect_rarely
 from ..process.memory import share_memory
+from ..process.usage import end_children
 from ..terminal.errors import BEAM_REPEATS
 from .fork_server import FOR_MAPS
 from .parent_watch import end_with_parent
@@ -41,6 +43,7 @@ def main() -> None:
     share_memory()
     logging.disable(logging.WARNING)  # Beam's warnings while it is imported do not concern users
     if FOR_MAPS in sys.argv:
+        importlib.import_module(sys.argv[-1])
         _serve_forks(contextlib.nullcontext())
         return
     from ...pipeline import fetch, update  # noqa: F401
@@ -112,6 +115,7 @@ def _work(environment: dict[str, str]) -> None:
         end_with_parent()
         with on_failed_thread(_end):
             serve(environment[ADDRESS], os.getpid())
+        end_children()  # parsers have some, which would be nobody's
         code = 0
     except BaseException:  # also SystemExit: the server must not run on in this process
         traceback.print_exc()

@@ -26,7 +26,7 @@ COMMAND = (sys.executable, "-P", "-m", "beamtrawl.runners.engines.direct_worker"
 """Starts the server. `-P`: Python files of the current folder are not importable, whatever their names."""
 
 FOR_MAPS = "--for-maps"
-"""The word after COMMAND for workers that run no steps, so that Beam is not imported."""
+"""The word after COMMAND, with a module behind it, for workers that run no steps: it is imported in place of Beam."""
 
 _LINES = 100  # of stderr, buffered until the server is ready; the last one states the reason of a failure
 _SECONDS = 5.0  # timeout for the pipes of a dead server to close: its workers may still hold them open

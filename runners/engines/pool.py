@@ -219,15 +219,15 @@ Map = Callable[[Callable[[T], R], Iterable[T]], Iterator[R]]
 
 
 @contextlib.contextmanager
-def worker_map(seconds: float) -> Iterator[Map]:
+def worker_map(seconds: float, module: str) -> Iterator[Map]:
     """A `map`, by as many worker processes as pay for so many seconds of computing, else by this one.
 
-    Of its items, those that are under way are in memory.
+    Of its items, those that are under way are in memory. The module of the function is imported once for all workers.
     """
     if (workers := workers_that_pay(usable_cores(), seconds)) == 1:
         yield map
         return
-    server = ForkServer((*COMMAND, FOR_MAPS))
+    server = ForkServer((*COMMAND, FOR_MAPS, module))
     try:
         with Pool(server, workers) as pool:
             yield pool.map

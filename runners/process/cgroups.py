@@ -17,3 +17,11 @@ def folders(cgroups: Path, own: str, controller: str) -> list[Path]:
                 folder = folder / part
                 found.add(folder)
     return sorted(found)
+
+
+def text(path: Path) -> str:
+    """Return what a file of the kernel says; empty if there is none."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

@@ -2,8 +2,10 @@
 
 import enum
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import apache_beam as beam
+if TYPE_CHECKING:  # what only shows progress does without it
+    import apache_beam as beam
 
 
 class Submission(enum.Enum):
@@ -16,13 +18,8 @@ class Submission(enum.Enum):
 
 def waits_for(submission: Submission, reports: int) -> str | None:
     """Return what a step waits for, where `reports` of its workers are known; None if it waits for nothing."""
-    if reports:
-        return None
-    return {
-        Submission.NONE: None,
-        Submission.PREPARED: "starting the job",
-        Submission.ACCEPTED: "handed to the cluster, waiting for workers",
-    }[submission]
+    said = {Submission.PREPARED: "starting the job", Submission.ACCEPTED: "handed to the cluster, waiting for workers"}
+    return None if reports else said.get(submission)
 
 
 class Submitter:
@@ -37,7 +34,7 @@ class Submitter:
             return Submission.NONE
         return Submission.ACCEPTED if hasattr(pipeline, "result") else Submission.PREPARED
 
-    def run(self, pipeline: beam.Pipeline, build: Callable[[beam.Pipeline], None]) -> None:
+    def run(self, pipeline: "beam.Pipeline", build: "Callable[[beam.Pipeline], None]") -> None:
         """Build and run a pipeline to its end."""
         self._pipeline = pipeline
         try:

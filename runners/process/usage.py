@@ -2,13 +2,14 @@
 
 import contextlib
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 
 from ...transforms.memory.limits import Group, Memory, budget
-from .cgroups import folders
+from .cgroups import folders, text
 
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 _TICK_S = 0.2
@@ -20,12 +21,12 @@ _NAMES = (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.us
 def memory(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> Memory:
     """Return what this process and its descendants have and may have."""
     groups = [
-        Group(_text(folder / limit), _text(folder / usage), _text(folder / "memory.stat"))
-        for folder in folders(cgroups, _text(proc / "self/cgroup"), "memory")
+        Group(text(folder / limit), text(folder / usage), text(folder / "memory.stat"))
+        for folder in folders(cgroups, text(proc / "self/cgroup"), "memory")
         for limit, usage in _NAMES
     ]
     now = used()
-    return Memory(now, budget(_text(proc / "meminfo"), groups, now or 0))
+    return Memory(now, budget(text(proc / "meminfo"), groups, now or 0))
 
 
 def used() -> int | None:
@@ -42,6 +43,13 @@ def resident() -> int:
         return _resident(os.getpid())
     except OSError:  # no Linux
         return 0
+
+
+def end_children() -> None:
+    """End the processes that this one has started, and wait for them: the CPU time of a child counts only then."""
+    for child in _children(os.getpid()):
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 class Peak:
@@ -72,7 +80,7 @@ class Peak:
         self._ended.set()
         if self.bytes is not None:
             self._thread.join()
-            self.cpu_ms = max(0, _sum(_cpu_ms) - self._cpu_before)  # who outlives its parent is lost
+            self.cpu_ms = _sum(_cpu_ms) - self._cpu_before
 
     def _watch(self) -> None:
         while not self._ended.wait(_TICK_S):
@@ -100,16 +108,15 @@ def _sum(size: Callable[[int], int]) -> int:
 def _family(pid: int) -> Iterator[int]:
     """A process and its descendants."""
     yield pid
+    for child in _children(pid):
+        yield from _family(child)
+
+
+def _children(pid: int) -> Iterator[int]:
     with contextlib.suppress(OSError):  # the process has ended in between
         for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 -- names, no Path for each
-            for child in _children(pid, task):
-                yield from _family(int(child))
-
-
-def _children(pid: int, task: str) -> list[bytes]:
-    with contextlib.suppress(OSError):
-        return _read(f"/proc/{pid}/task/{task}/children").split()
-    return []
+            with contextlib.suppress(OSError):
+                yield from map(int, _read(f"/proc/{pid}/task/{task}/children").split())
 
 
 def _resident(pid: int) -> int:
@@ -137,10 +144,3 @@ def _read(path: str) -> bytes:
         return b"".join(iter(lambda: os.read(descriptor, _PIECE), b""))
     finally:
         os.close(descriptor)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""

@@ -7,9 +7,9 @@ temporary folder.
 import bisect
 import itertools
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -23,6 +23,8 @@ from ...transforms.tables.table_files import conform, open_parquet
 from ...transforms.urls.filters import UrlFilter
 from .made_tables import ANSWERS, LINKS, TARGETS
 from .page_facts import SUBRESOURCES, PageFacts, Reference, is_html, page_facts
+
+T = TypeVar("T")
 
 TABLES = ("visits", "urls", "links", "documents", "seeds", "external")
 """The tables of the crawl that a check reads."""
@@ -79,20 +81,19 @@ def gather(
     """Create the tables that the rules read, of the crawl as it was after the round `last`; `map_` reads pages."""
     connection.execute(ANSWERS.format(last=last))
     rows = {name: _Rows(connection, name, schema) for name, schema in _SCHEMAS.items()}
-    for key, url in _fetched(connection, "SELECT url_key, redirect_to FROM answers WHERE redirect_to IS NOT NULL"):
-        rows["hops"].add([{"url_key": key, "next_key": urls.url_key(url), "next_url": url}])
+    redirects = _fetched(connection, "SELECT url_key, redirect_to FROM answers WHERE redirect_to IS NOT NULL")
+    hops = ({"url_key": key, "next_key": urls.url_key(url), "next_url": url} for key, url in redirects)
+    for some in _together(hops, _ROWS):
+        rows["hops"].add(_table("hops", some))
     rows["hops"].write()
     connection.execute(TARGETS.format(last=last, slow_ms=1000 * slow_s))
     wanted = _Wanted(connection)
     visits = _bodies(connection, crawl, manifests, "current")
-    for read in map_(
-        partial(_read_pages, robot_name, wanted), iter(lambda: list(itertools.islice(visits, _PAGES)), [])
-    ):
-        for page, references in read:
-            rows["pages"].add([page])
-            rows["refs"].add(references)
+    for read in map_(partial(_read_pages, robot_name, wanted), _together(visits, _PAGES)):
+        for name, table in read.items():
+            rows[name].add(table)
     for visit in _bodies(connection, crawl, manifests, "current_sitemaps"):
-        rows["entries"].add(_entry_rows(visit["url"], visit["body"]))
+        rows["entries"].add(_table("entries", list(_entry_rows(visit["url"], visit["body"]))))
     for table in rows.values():
         table.write()
     connection.execute(LINKS.format(last=last))
@@ -107,28 +108,38 @@ def drop_files(connection: duckdb.DuckDBPyConnection, url_filter: UrlFilter) -> 
     connection.unregister("files")
 
 
+def _together(items: Iterator[T], count: int) -> Iterator[list[T]]:
+    return iter(lambda: list(itertools.islice(items, count)), [])
+
+
+def _table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
+    return pa.Table.from_pylist(rows, schema=_SCHEMAS[name])
+
+
 class _Rows:
     """Rows on their way to a table."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, name: str, schema: pa.Schema) -> None:
-        self._connection, self._name, self._schema = connection, name, schema
-        self._rows = list[dict[str, Any]]()
+        self._connection, self._name, self._waiting, self._count = connection, name, [schema.empty_table()], 0
         self._send(f"CREATE OR REPLACE TABLE {name} AS FROM batch")
 
-    def add(self, rows: Iterable[dict[str, Any]]) -> None:
-        self._rows.extend(rows)
-        if len(self._rows) >= _ROWS:
+    def add(self, rows: pa.Table) -> None:
+        if rows.num_rows:
+            self._waiting.append(rows)
+            self._count += rows.num_rows
+        if self._count >= _ROWS:
             self.write()
 
     def write(self) -> None:
-        if self._rows:
+        if self._count:
             self._send(f"INSERT INTO {self._name} FROM batch")
 
     def _send(self, statement: str) -> None:
-        self._connection.register("batch", pa.Table.from_pylist(self._rows, schema=self._schema))
+        self._connection.register("batch", pa.concat_tables(self._waiting))
         self._connection.execute(statement)
         self._connection.unregister("batch")
-        self._rows = []
+        self._count = 0
+        del self._waiting[1:]
 
 
 class _Wanted:
@@ -197,18 +208,16 @@ def _bodies(
                     yield from (row for row in rows if row["body"] is not None)
 
 
-def _read_pages(
-    robot_name: str, wanted: _Wanted, visits: Sequence[dict[str, Any]]
-) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """The rows of the HTML pages among some visits, and of their references."""
-    read = []
+def _read_pages(robot_name: str, wanted: _Wanted, visits: Sequence[dict[str, Any]]) -> dict[str, pa.Table]:
+    """The rows of the HTML pages among some visits, and of their references; as columns, for who puts them together."""
+    pages, references = list[dict[str, Any]](), list[dict[str, Any]]()
     for visit in visits:
         if is_html(visit["body"], visit["media_type"]):
             headers = [(header["name"], header["value"]) for header in visit["headers"] or ()]
             facts = page_facts(visit["body"], visit["url"], visit["media_type"], headers, robot_name)
-            references = _reference_rows(visit["url_key"], visit["url"], facts.references, wanted)
-            read.append((_page_row(visit["url_key"], facts), list(references)))
-    return read
+            pages.append(_page_row(visit["url_key"], facts))
+            references += _reference_rows(visit["url_key"], visit["url"], facts.references, wanted)
+    return {"pages": _table("pages", pages), "refs": _table("refs", references)}
 
 
 def _page_row(key: bytes, facts: PageFacts) -> dict[str, Any]:

@@ -47,7 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the findings; 3 if a rule of --fail-on has some, or no page was checked, else 0."""
-    from ...crawling.console import telling, text_output  # noqa: PLC0415 - it imports Beam
+    from ...crawling.console import telling, text_output  # noqa: PLC0415 - other checks do without
+    from ...site_checks import gather  # noqa: PLC0415 - as the next one
     from ...site_checks.check import check_site  # noqa: PLC0415 - it imports DuckDB, which other checks do without
 
     crawl = CrawlDir(arguments.dir)
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     with contextlib.ExitStack() as stack:
         with telling("checking pages and links", text_output(sys.stderr)):
             settings, documents = stored_settings(crawl), files_of(manifests, "documents")
-            map_ = stack.enter_context(worker_map(sum(file.rows for file in documents) * _SECONDS))
+            map_ = stack.enter_context(worker_map(sum(file.rows for file in documents) * _SECONDS, gather.__name__))
             checked = stack.enter_context(
                 check_site(crawl, manifests, settings, rules, arguments.since, arguments.slow, map_)
             )

@@ -33,7 +33,7 @@ def add_arguments(formats: "Formats[argparse.ArgumentParser]") -> None:
 
 def export_markdown(arguments: argparse.Namespace) -> None:
     """Write the main content of each page that may be given to models."""
-    from ...crawling.console import telling, text_output  # noqa: PLC0415 - it imports Beam
+    from ...crawling.console import telling, text_output  # noqa: PLC0415 - other exports do without
 
     crawl, include, count = opened(arguments), arguments.include, 0
     with selected(arguments, query([], arguments.where, include, _REASONS), _BATCH) as batches:
@@ -42,7 +42,7 @@ def export_markdown(arguments: argparse.Namespace) -> None:
     with whole_tree(arguments.out) as tree, telling("writing pages", text_output(sys.stderr)) as tell:
         chosen = (stored for stored in stored_pages(crawl.crawl, crawl.manifests) if stored.document["url"] in names)
         write = functools.partial(_files, names, crawl.settings.extract, crawl.settings.main)
-        with worker_map(pages.count * _SECONDS) as map_:
+        with worker_map(pages.count * _SECONDS, __name__) as map_:
             for name, data in itertools.chain.from_iterable(map_(write, _together(chosen))):
                 tree.write(name, data)
                 count += 1
