@@ -9,7 +9,7 @@ import itertools
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -23,8 +23,6 @@ from ...transforms.tables.table_files import conform, open_parquet
 from ...transforms.urls.filters import UrlFilter
 from .made_tables import ANSWERS, LINKS, TARGETS
 from .page_facts import SUBRESOURCES, PageFacts, Reference, is_html, page_facts
-
-T = TypeVar("T")
 
 TABLES = ("visits", "urls", "links", "documents", "seeds", "external")
 """The tables of the crawl that a check reads."""
@@ -108,7 +106,7 @@ def drop_files(connection: duckdb.DuckDBPyConnection, url_filter: UrlFilter) -> 
     connection.unregister("files")
 
 
-def _together(items: Iterator[T], count: int) -> Iterator[list[T]]:
+def _together(items: Iterator[Any], count: int) -> Iterator[list[Any]]:
     return iter(lambda: list(itertools.islice(items, count)), [])
 
 
@@ -124,9 +122,8 @@ class _Rows:
         self._send(f"CREATE OR REPLACE TABLE {name} AS FROM batch")
 
     def add(self, rows: pa.Table) -> None:
-        if rows.num_rows:
-            self._waiting.append(rows)
-            self._count += rows.num_rows
+        self._waiting.append(rows)
+        self._count += rows.num_rows
         if self._count >= _ROWS:
             self.write()
 
@@ -164,8 +161,7 @@ class _Wanted:
 
 
 def _prefixes(connection: duckdb.DuckDBPyConnection, query: str) -> "array[int]":
-    prefixes = array("Q", (_prefix(key) for (key,) in _fetched(connection, query)))
-    return array("Q", sorted(prefixes))
+    return array("Q", sorted(_prefix(key) for (key,) in _fetched(connection, query)))
 
 
 def _prefix(key: bytes) -> int:
