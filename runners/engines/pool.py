@@ -246,10 +246,13 @@ def _beat(connection: Connection, sending: threading.Lock) -> None:
 
 def serve(address: str, pid: int) -> None:
     """Run functions for a pool until it closes the connection."""
-    with socket.socket(socket.AF_UNIX) as connected:
-        connected.connect(address)
-        connection = Connection(connected.detach())
-    connection.send_bytes(str(pid).encode())
+    try:
+        with socket.socket(socket.AF_UNIX) as connected:
+            connected.connect(address)
+            connection = Connection(connected.detach())
+        connection.send_bytes(str(pid).encode())
+    except (ConnectionError, FileNotFoundError):  # the pool has failed meanwhile, and says why
+        return
     sending = threading.Lock()
     threading.Thread(target=_beat, args=(connection, sending), daemon=True).start()
     function: Function | None = None

@@ -1,6 +1,7 @@
 """Worker processes run the functions of the in-memory runner behind shuffles, and nothing else."""
 
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import apache_beam as beam
 import pytest
 
 from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.runners.engines.pool import serve
 from beamtrawl.runners.terminal.errors import Failure
 from beamtrawl.transforms.outcomes import CrawlDirError
 
@@ -99,3 +101,10 @@ def test_a_function_that_begins_all_its_elements_at_once_has_equal_shares_in_eac
     assert (size, [size for size, _ in small]) == (5_000, [1_000] * 5)
     others = {other for _, other in small}
     assert len(others) == 1 and pid not in others
+
+
+def test_a_worker_whose_pool_has_failed_before_it_came_ends_without_a_word(tmp_path: Path) -> None:
+    serve(str(tmp_path / "gone"), 1)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "closed"))
+    serve(str(tmp_path / "closed"), 1)
