@@ -167,7 +167,7 @@ def rank_bound(load: RankLoad, parts: Parts) -> int:
     partitions = rank_partitions(load.links)
     of_documents = 150 * load.segment + 400 * min(load.segment, INVERTED_LINKS)
     of_worker = max(800 * load.links // partitions, of_documents * load.links // max(1, load.documents))
-    return load.used + 140 * MB + _processes(parts) + parts.workers * of_worker + 2_000 * partitions**2
+    return load.used + 200 * MB + _processes(parts) + parts.workers * of_worker + 2_000 * partitions**2
 
 
 def compact_bound(load: CompactLoad, parts: Parts) -> int:
