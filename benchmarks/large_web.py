@@ -44,7 +44,7 @@ from beamtrawl.transforms.tables.schemas import TABLES
 from beamtrawl.transforms.tables.table_files import read_table
 
 _PROGRAM = [sys.executable, "-P", "-m", "beamtrawl"]
-_RATE = 100  # pages a second, as a guess of how long a crawl takes that is to be killed
+_RATE = 300  # pages a second, as a guess of how long a crawl takes that is to be killed
 
 
 class Web:
