@@ -7,7 +7,6 @@ byte ranges of later reads are known: one request for each row group, and all re
 import bisect
 import contextlib
 import functools
-import io
 import itertools
 import os
 import threading
@@ -25,7 +24,7 @@ import pyarrow.parquet as pq
 
 from ...transforms.files import filesystem
 from ...transforms.indexing.row_groups import SIZE, START, VALUES, RowGroups
-from ...transforms.indexing.segment_files import FILE_KEY, packed_groups, require_version, row_groups, unpacked
+from ...transforms.indexing.segment_files import packed_groups, require_version, row_groups
 from ...transforms.indexing.write_segment import DOCS
 from ...transforms.tables.table_files import naming_damage
 from . import pages
@@ -52,7 +51,6 @@ class Files:
         self._root, self._folder = root, folder
         self._reads_by_request = filesystem.store_of(root).reads_by_request
         self._opened: dict[str, list[Any]] = {}
-        self._packed: dict[str, bytes] = {}  # what `docs` has of the other files
         self._lock = threading.Lock()
         with naming_damage(root, f"{folder}/{DOCS}"):
             with self._open(DOCS) as source:
@@ -168,9 +166,6 @@ class Files:
     @contextlib.contextmanager
     def _open(self, name: str) -> Iterator[Any]:
         """A file to read from, for one thread at a time. Files of a store stay open, since opening one is slow."""
-        if data := self._packed.get(f"{FILE_KEY}{name}"):
-            yield io.BytesIO(unpacked(data))
-            return
         with self._lock:
             idle = self._opened.setdefault(name, [])
             file = idle.pop() if idle else None

@@ -1,5 +1,7 @@
 """What a round keeps of its pages: duplicates without text, candidates with their scores, rejections by reason."""
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -232,4 +234,6 @@ def test_segments_are_bounded_by_their_text(tmp_path, text, rows):
     documents = conform(table(*pages).set_column(2, "host", pa.array(["a.test"] * 3)), DOCUMENTS)
     files = index_shard(str(tmp_path), 1, 7, documents, korean_morphemes=False, text=text)
     assert [file.rows for file in files if file.table == "index" and "." not in file.path] == rows
+    for folder in (file.path for file in files if file.table == "index"):  # for other engines, however small it is
+        assert {"docs.parquet", "postings.parquet"} <= {path.name for path in Path(tmp_path, folder).iterdir()}
     assert index_shard(str(tmp_path), 1, 7, documents.slice(0, 0), korean_morphemes=False) == []

@@ -4,7 +4,6 @@ import base64
 import doctest
 import itertools
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -12,15 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamtrawl.search.index.segment import Segment
-from beamtrawl.transforms.files.filesystem import measure
 from beamtrawl.transforms.indexing import packing, write_segment
 from beamtrawl.transforms.indexing.analysis import is_further, separate_words, terms_of_piece, tokens, word_class
 from beamtrawl.transforms.indexing.invert import OWN_FIELDS, PHRASE_FIELDS, invert
-from beamtrawl.transforms.indexing.merge import Part, merge_segments
 from beamtrawl.transforms.indexing.packing import gaps, pack, undo_gaps, unpack
 from beamtrawl.transforms.indexing.row_groups import RowGroups
-from beamtrawl.transforms.indexing.segment_files import read_file
 from beamtrawl.transforms.indexing.term_forms import Forms, forms_of, languages_of, terms_by_language
 from beamtrawl.transforms.indexing.write_segment import DOCS, DOCSTORE, FORMS, POSTINGS, ROW_GROUP_POSTINGS
 from beamtrawl.transforms.tables import list_offsets
@@ -234,25 +229,6 @@ def test_long_texts_have_groups_of_their_own_in_the_docstore(tmp_path):
     file = read(tmp_path, DOCSTORE)
     assert [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)] == [8, *[1] * 8, 1]
     assert [len(text) for text in file.read()["text"].to_pylist()] == lengths
-
-
-def test_a_segment_of_one_file_is_that_of_four(tmp_path):
-    root, texts = str(tmp_path), ["one fish", "two fish", "red fish"] * 40
-    rows = documents(*({"url": f"http://a.test/{n}", "text": text} for n, text in enumerate(texts)))
-    four = write_segment.write_segment(root, "index/four", rows)
-    (one,) = write_segment.write_segment(root, "index/one", rows, is_one_file=True)
-    assert [file.name for file in tmp_path.glob("index/one/*")] == [DOCS]
-    assert one.checksum == measure(str(tmp_path / one.path))[1]
-    names = {Path(file.path).name for file in four}
-    assert names == {POSTINGS, FORMS, DOCSTORE, DOCS}
-    assert all(read_file(root, f"index/one/{name}") == read_file(root, f"index/four/{name}") for name in names)
-    segments = [Segment(root, f"index/{name}") for name in ("one", "four")]
-    assert len({str(segment.stored(range(120))) for segment in segments}) == 1
-    found = [[str(call()) for call in s.lookups(["fish", ("red", "fish")], {})] for s in segments]
-    assert found[0] == found[1] != []
-    parts = [Part(f"index/{name}", None, np.ones(120, bool)) for name in ("one", "four")]
-    merged = [merge_segments(root, [part], f"index/{n}", "none") for n, part in enumerate(parts)]
-    assert len({str([read_file(root, file.path) for file in files]) for files in merged}) == 1
 
 
 def test_a_term_of_more_postings_than_a_group_may_have_gets_its_own():

@@ -241,10 +241,6 @@ class FinishPages(beam.PTransform):
         return Finished(*(parts | "Finish" >> beam.ParDo(self._finish).with_outputs(*Finished._fields)))
 
 
-SMALL = 1 << 17
-"""Bytes of documents up to which a segment is one file, as in rounds of some pages."""
-
-
 def index_shard(
     root: str, round_: int, number: int, documents: pa.Table, korean_morphemes: bool, text: int = SEGMENT_TEXT
 ) -> list[TableFile]:
@@ -257,7 +253,7 @@ def index_shard(
     for start, rows in cuts(sizes, text):
         folder = new_path("index", round_, f"shard-{number:04d}", suffix="")
         part = reduce_near_duplicates(documents.slice(start, rows))
-        files = write_segment(root, folder, part, korean_morphemes, is_one_file=part.nbytes <= SMALL)
+        files = write_segment(root, folder, part, korean_morphemes)
         release_freed(part.nbytes)
         written += [TableFile("index", folder, rows, 0, {}), *files]
     return written

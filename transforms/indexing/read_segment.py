@@ -8,9 +8,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..tables.table_files import open_parquet
 from .invert import PHRASE_FIELDS, Inverted, Longs
 from .packing import undo_gaps, unpack
-from .segment_files import open_index
+from .segment_files import require_version
 from .write_segment import DOCS, POSTINGS, ROW_GROUP_POSTINGS
 
 BLOCK = 65_536 // ROW_GROUP_POSTINGS
@@ -19,7 +20,8 @@ BLOCK = 65_536 // ROW_GROUP_POSTINGS
 
 def read_parts(root: str, path: str, block: int = BLOCK) -> Iterator[pa.Table]:
     """A file of the index, so many row groups at a time: at least one table, maybe empty. Errors as in `read_file`."""
-    with open_index(root, path) as file:
+    with open_parquet(root, path) as file:
+        require_version(root, path, file.metadata)
         groups = range(file.num_row_groups)
         for start in range(0, max(1, len(groups)), block):
             yield file.read_row_groups(groups[start : start + block]).combine_chunks()
@@ -66,7 +68,8 @@ def read_rows(root: str, path: str, picked: Iterable[Longs]) -> Iterator[pa.Tabl
 
     The footer, which takes as long to read as many row groups, is read once. Errors as in `read_file`.
     """
-    with open_index(root, path) as file:
+    with open_parquet(root, path) as file:
+        require_version(root, path, file.metadata)
         sizes = np.array([file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)])
         starts = np.cumsum(sizes) - sizes
         for rows in picked:
@@ -79,7 +82,8 @@ def read_rows(root: str, path: str, picked: Iterable[Longs]) -> Iterator[pa.Tabl
 
 def read_footer(root: str, path: str) -> pq.FileMetaData:
     """The footer of a file of the index; errors as in `read_file`."""
-    with open_index(root, path) as file:
+    with open_parquet(root, path) as file:
+        require_version(root, path, file.metadata)
         return file.metadata
 
 

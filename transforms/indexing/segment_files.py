@@ -9,8 +9,6 @@ docs/decisions/index_format.md lists the alternatives that were measured.
 """
 
 import base64
-import contextlib
-import io
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -37,11 +35,6 @@ GROUPS_KEY, _FOOTER_KEY = "beamtrawl.groups.", "beamtrawl.footer."
 The value is compressed by zstd, after its length, in base64. A footer is a Parquet file of metadata alone.
 """
 
-FILE_KEY = "beamtrawl.file."
-"""Followed by a file's name: the key of the file itself in a folder of one file; the value is as above."""
-
-OPENING = "docs.parquet"
-
 INDEX_FILE = "index_file"
 """The table of a TableFile that names a file of an index folder."""
 
@@ -51,11 +44,10 @@ _BROTLI_LEVELS = {"positions.list.element": 4}
 
 
 class Written(NamedTuple):
-    """A file of the index that was written, or one that is in memory until `docs` has it."""
+    """A file of the index that was written."""
 
-    file: TableFile | None
+    file: TableFile
     footer: pq.FileMetaData
-    data: bytes = b""
 
 
 def numbers(type_: pa.DataType) -> pa.ListType:
@@ -77,8 +69,8 @@ def groups(table: pa.Table, rows: Iterable[int]) -> Iterator[pa.Table]:
         start += count
 
 
-def write_sorted(root: str | None, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table]) -> Written:
-    """Write rows that are sorted by the first column, of strings; into memory without a root.
+def write_sorted(root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table]) -> Written:
+    """Write rows that are sorted by the first column, of strings.
 
     The file is for lookups by that column: only it has statistics.
     """
@@ -106,9 +98,9 @@ def write_sorted(root: str | None, path: str, schema: pa.Schema, row_groups: Ite
 
 
 def write_stored(
-    root: str | None, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table], long: Collection[str]
+    root: str, path: str, schema: pa.Schema, row_groups: Iterable[pa.Table], long: Collection[str]
 ) -> Written:
-    """Write rows of strings that are fetched by number; columns in `long` have long ones. `root` as above."""
+    """Write rows of strings that are fetched by number; columns in `long` have long ones."""
     return _write(
         root,
         path,
@@ -129,40 +121,28 @@ def write_opening(root: str, path: str, table: pa.Table, others: Mapping[str, Wr
     Returns all files of the folder.
     """
     embedded = {f"{GROUPS_KEY}{name}": _packed(RowGroups.of(w.footer).render()) for name, w in others.items()}
-    embedded |= {f"{FILE_KEY}{name}": _packed(w.data) for name, w in others.items() if w.data}
     parts = groups(table, slices(table.num_rows, 65_536))
     opening = _write(root, path, table.schema, parts, embedded, compression="zstd")
-    return [written.file for written in (*others.values(), opening) if written.file]
+    return [written.file for written in (*others.values(), opening)]
 
 
 def packed_groups(opening: pq.FileMetaData) -> dict[str, bytes]:
-    """What `docs` has of the other files, from its footer."""
+    """What `docs` has of the footers of the other files, from its own."""
     found = ((key.decode(), value) for key, value in (opening.metadata or {}).items())
-    return {key: value for key, value in found if key.startswith((GROUPS_KEY, _FOOTER_KEY, FILE_KEY))}
+    return {key: value for key, value in found if key.startswith((GROUPS_KEY, _FOOTER_KEY))}
 
 
 def row_groups(packed: Mapping[str, bytes], name: str) -> RowGroups:
     """The row groups of one file, from `packed_groups`."""
     if data := packed.get(f"{GROUPS_KEY}{name}"):
-        return RowGroups.parse(unpacked(data))
-    return RowGroups.of(pq.read_metadata(pa.BufferReader(unpacked(packed[f"{_FOOTER_KEY}{name}"]))))
-
-
-@contextlib.contextmanager
-def open_index(root: str, path: str) -> Iterator[pq.ParquetFile]:
-    """A file of the index, or what `docs` has of it; CrawlDirError if it cannot be read or has another version."""
-    folder, _, name = path.rpartition("/")
-    with open_parquet(root, f"{folder}/{OPENING}") as docs:
-        data = packed_groups(docs.metadata).get(f"{FILE_KEY}{name}")
-    opened = pq.ParquetFile(pa.BufferReader(unpacked(data))) if data else open_parquet(root, path)
-    with opened as file:
-        require_version(root, path, file.metadata)
-        yield file
+        return RowGroups.parse(_unpacked(data))
+    return RowGroups.of(pq.read_metadata(pa.BufferReader(_unpacked(packed[f"{_FOOTER_KEY}{name}"]))))
 
 
 def read_file(root: str, path: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """A file of the index; errors as in `open_index`."""
-    with open_index(root, path) as file:
+    """A file of the index; CrawlDirError if it cannot be read or has another format version."""
+    with open_parquet(root, path) as file:
+        require_version(root, path, file.metadata)
         return file.read(columns).combine_chunks().replace_schema_metadata()
 
 
@@ -181,14 +161,13 @@ def _packed(data: bytes) -> bytes:
     return base64.b64encode(len(data).to_bytes(4) + _CODEC.compress(data, asbytes=True))
 
 
-def unpacked(value: bytes) -> bytes:
-    """The bytes of a value in the metadata of `docs`."""
+def _unpacked(value: bytes) -> bytes:
     data = base64.b64decode(value)
     return _CODEC.decompress(data[4:], int.from_bytes(data[:4]), asbytes=True)
 
 
 def _write(
-    root: str | None,
+    root: str,
     path: str,
     schema: pa.Schema,
     row_groups: Iterable[pa.Table],
@@ -198,13 +177,10 @@ def _write(
     # Metadata of the schema would be in the file twice.
     schema = schema.with_metadata((schema.metadata or {}) | {VERSION_KEY: str(INDEX_VERSION)})
     options |= {"write_page_checksum": True}
-    # `CrawlDir.commit` syncs it.
-    sink = io.BytesIO() if root is None else filesystem.create(filesystem.join(root, path), durable=False)
-    with contextlib.nullcontext() if root is None else sink, pq.ParquetWriter(sink, schema, **options) as writer:
+    sink = filesystem.create(filesystem.join(root, path), durable=False)  # `CrawlDir.commit` syncs it
+    with sink, pq.ParquetWriter(sink, schema, **options) as writer:
         for rows in row_groups:
             writer.write_table(rows.replace_schema_metadata(schema.metadata), row_group_size=rows.num_rows)
         writer.add_key_value_metadata(metadata)
     footer = writer.writer.metadata
-    if isinstance(sink, io.BytesIO):
-        return Written(None, footer, sink.getvalue())
     return Written(TableFile(INDEX_FILE, path, footer.num_rows, sink.size, {}, sink.checksum), footer)

@@ -1,8 +1,8 @@
 """Writes index segments: the files that hold an inverted index.
 
-A segment is a folder of four Parquet files, or five, or one that has the others in its metadata. A document's number is
-its row, from 0 on, in `docs` and `docstore`; documents are sorted by reversed host and then URL: neighbours share
-words, so gaps are short and compress well.
+A segment is a folder of four Parquet files, or five, about the same documents. A document's number is its row, from 0
+on, in `docs` and `docstore`; documents are sorted by reversed host and then URL: neighbours share words, so gaps
+are short and compress well.
 
 - postings: a row for each term, sorted: `term`; `df`, its documents; `cf`, its occurrences; `docs`, the gaps between
   the numbers of its documents (the first as it is); parallel to them `tf`, the frequencies of all fields in one
@@ -35,11 +35,11 @@ from .analysis import pairs, tokens, word_classes
 from .invert import PHRASE_FIELDS, Inverted, Longs, invert
 from .korean import ANALYSED, morphemes
 from .packing import gaps, pack
-from .segment_files import OPENING, Written, groups, numbers, slices, write_opening, write_sorted, write_stored
+from .segment_files import Written, groups, numbers, slices, write_opening, write_sorted, write_stored
 from .term_forms import Forms, forms_of, languages_of, stemmed_as, terms_by_language
 
 POSTINGS, FORMS, WORDS = "postings.parquet", "forms.parquet", "words.parquet"
-DOCS, DOCSTORE = OPENING, "docstore.parquet"
+DOCS, DOCSTORE = "docs.parquet", "docstore.parquet"
 
 ROW_GROUP_POSTINGS = 4_096
 """The most postings of a row group, unless a single row has more: the unit that a lookup decodes."""
@@ -70,12 +70,7 @@ _STORED = pa.schema([(name, pa.string()) for name in ("title", "description", "t
 
 
 def write_segment(
-    root: str,
-    folder: str,
-    documents: pa.Table,
-    korean_morphemes: bool = False,
-    row_postings: int = ROW_POSTINGS,
-    is_one_file: bool = False,
+    root: str, folder: str, documents: pa.Table, korean_morphemes: bool = False, row_postings: int = ROW_POSTINGS
 ) -> list[TableFile]:
     """Index documents as a new segment in a folder below the crawl directory, and return its files.
 
@@ -91,7 +86,7 @@ def write_segment(
     index = invert(texts, extra_terms, {"title": _pairs(texts["title"], languages)})
     del texts, extra_terms  # as large as the documents
     docs = _with_page_facts(with_lengths(documents.select(FACTS), index), documents["facts"])
-    return write_index(root, folder, [index], docs, [_docstore(documents)], row_postings, is_one_file)
+    return write_index(root, folder, [index], docs, [_docstore(documents)], row_postings)
 
 
 def write_index(
@@ -101,22 +96,20 @@ def write_index(
     docs: pa.Table,
     docstore: Iterable[pa.Table],
     row_postings: int = ROW_POSTINGS,
-    is_one_file: bool = False,
 ) -> list[TableFile]:
-    """Write the files of a segment, and return them: `docs` may have the others.
+    """Write the files of a segment, and return them.
 
     They are its terms as in `write_terms`, `docs` with lengths, and the docstore, whose rows come in parts: each
     but the last has a multiple of DOCSTORE_GROUP rows.
     """
-    words, where = list[pa.Table](), None if is_one_file else root
+    words = list[pa.Table]()
     groups_of_rows = itertools.chain.from_iterable(map(_docstore_groups, docstore))
     with ThreadPoolExecutor(1) as beside:
-        paths = f"{folder}/{DOCSTORE}", f"{folder}/{WORDS}"
-        store = beside.submit(write_stored, where, paths[0], _STORED, groups_of_rows, ["text", "sections"])
-        written = write_terms(where, folder, _noting_words(blocks, words), docs["language"].to_pylist(), row_postings)
+        store = beside.submit(write_stored, root, f"{folder}/{DOCSTORE}", _STORED, groups_of_rows, ["text", "sections"])
+        written = write_terms(root, folder, _noting_words(blocks, words), docs["language"].to_pylist(), row_postings)
     if written[POSTINGS].footer.num_row_groups > FEW_GROUPS:
         parts = (part for table in words for part in groups(table, slices(table.num_rows, ROW_POSTINGS)))
-        written[WORDS] = write_sorted(where, paths[1], words[0].schema, parts)
+        written[WORDS] = write_sorted(root, f"{folder}/{WORDS}", words[0].schema, parts)
     written[DOCSTORE] = store.result()
     return write_opening(root, f"{folder}/{DOCS}", docs, written)
 
@@ -141,13 +134,13 @@ def _noting_words(blocks: Iterable[Inverted], words: list[pa.Table]) -> Iterator
 
 
 def write_terms(
-    root: str | None,
+    root: str,
     folder: str,
     blocks: Iterable[Inverted],
     languages: Sequence[str | None],
     row_postings: int = ROW_POSTINGS,
 ) -> dict[str, Written]:
-    """Write `postings` and `forms`, as `write_sorted`; by name. `languages` are those of the documents.
+    """Write `postings` and `forms`, and return them by name. `languages` are those of the documents.
 
     The index comes in blocks of consecutive terms, at least one, so that it need not fit into memory.
     """
