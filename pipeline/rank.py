@@ -109,7 +109,7 @@ class _Ranking:
 
     def gather(self, parts: Sequence[Part], documents: Sequence[TableFile]) -> Blocks:
         """Partition the links in parts of files of `links`, with the duplicates in files of `documents`."""
-        links = together(parts, [part.votes for part in parts])
+        links = together(parts, [part.size for part in parts])
         paths = together([file.path for file in documents], [file.rows for file in documents])
 
         def build(pipeline: beam.Pipeline) -> None:

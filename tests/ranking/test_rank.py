@@ -1,5 +1,6 @@
 """`beamtrawl rank`: from links to ranks, anchors and searches."""
 
+import hashlib
 import io
 import random
 from datetime import UTC, datetime
@@ -275,6 +276,20 @@ def test_links_are_read_in_parts_of_their_votes(tmp_path):
     assert [part.votes for part in parts] == [count * (PARTITION_LINKS // 4 + 1) for count in (3, 2)]
     read = [row for part in parts for row in read_part(str(tmp_path), part, ["source_url", "rel"]).to_pylist()]
     assert read == [{"source_url": f"{HUB}{group}", "rel": ""} for group in range(5)]
+
+
+def test_links_with_long_sections_have_the_size_of_their_texts(tmp_path):
+    """Else many small files of them would be read together."""
+    ids = [{"id": f"i{n}", "anchor": hashlib.sha512(bytes([n])).hexdigest() * 500} for n in range(99)]
+    writer = TableWriter(str(tmp_path), "links", 1)
+    writer.write_rows([link(HUB, PAGE, "x", 1, fragments=ids)])
+    (long,) = parts_of(str(tmp_path), [writer.close().path])
+    writer = TableWriter(str(tmp_path), "links", 1)
+    writer.write_rows([link(HUB, PAGE, "x", 1, fragments=[{"id": "i", "anchor": "x"}] * 99)])
+    (short,) = parts_of(str(tmp_path), [writer.close().path])
+    assert (long.votes, short.votes) == (100, 100)
+    assert short.size in (99, 100)
+    assert long.size > 10_000
 
 
 def assert_same(found, expected):

@@ -23,6 +23,7 @@ class Part(NamedTuple):
     first: int
     groups: int
     votes: int  # links, and sections that they lead to
+    size: int  # the same, or more if their texts are long: _BYTES are as many as PARTITION_LINKS
 
 
 def parts_of(root: str, paths: Sequence[str]) -> list[Part]:
@@ -48,19 +49,20 @@ def _parts_of(root: str, path: str) -> Iterator[Part]:
         for group, count in zip(groups, votes, strict=True)
     ]
     for first, count in cuts(sizes, _BYTES):
-        yield Part(path, first, count, sum(votes[first : first + count]))
+        size = sum(sizes[first : first + count]) * PARTITION_LINKS // _BYTES
+        yield Part(path, first, count, sum(votes[first : first + count]), size)
 
 
-def together(parts: Sequence[T], rows: Sequence[int]) -> list[Sequence[T]]:
-    """Runs of parts that are read together, of at most PARTITION_LINKS rows unless a part has more.
+def together(parts: Sequence[T], sizes: Sequence[int]) -> list[Sequence[T]]:
+    """Runs of parts that are read together, of a size of at most PARTITION_LINKS unless a part has more.
 
     What is read at once sends a batch to each partition, so many small files would send many small ones.
 
     >>> together(["a", "b", "c", "d"], [100, 900, 90_000, 300_000])
     [['a', 'b'], ['c'], ['d']]
     """
-    most = min(PARTITION_LINKS, sum(rows) // _READS)
-    return [parts[start : start + count] for start, count in cuts(rows, most)]
+    most = min(PARTITION_LINKS, sum(sizes) // _READS)
+    return [parts[start : start + count] for start, count in cuts(sizes, most)]
 
 
 def read_part(root: str, part: Part, columns: Sequence[str]) -> pa.Table:
