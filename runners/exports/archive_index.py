@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from ...transforms.blocks.rules import Blocks
 from ...transforms.http.media_types import parse
-from ...transforms.http.reply import header
+from ...transforms.http.reply import header, stored_headers
 from ...transforms.outcomes import Outcome
 from .captures import Capture
 from .warc_records import Original, payload_digest, safe_url, warc_date
@@ -87,8 +87,7 @@ def chosen(captures: Iterator[Capture], index: ArchiveIndex, blocks: Blocks, noa
 def index_line(capture: Capture, original: Original | None, file: str = "", offset: int = 0, length: int = 0) -> str:
     """The CDXJ line of a capture; without a file, where it lies is left out."""
     visit = capture.visit
-    headers = [(h["name"], h["value"]) for h in visit["headers"] or ()]
-    declared = parse(header(headers, "content-type"))[0]
+    declared = parse(header(stored_headers(visit), "content-type"))[0]
     fields = {
         "mime": "warc/revisit" if original else declared or "unk",
         "status": str(visit["status"]),

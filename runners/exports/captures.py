@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
+from ...transforms.http.reply import stored_headers
 from ...transforms.indexing.write_segment import without_passages
 from ...transforms.outcomes import Outcome
 from ...transforms.parsing import robots_meta
@@ -59,8 +60,7 @@ def captures(crawl: CrawlDir, manifests: Sequence[Manifest], robot: str) -> Iter
             for row in visit_rows(crawl, files, VISITS):
                 noarchive, page, links = next(pages)
                 if row["status"] is not None and row["kind"] not in (EXTERNAL, PROBE):
-                    asked = [(h["name"], h["value"]) for h in row["headers"] or ()]
-                    noarchive = bool(noarchive) or robots_meta.from_headers(asked, robot).noarchive
+                    noarchive = bool(noarchive) or robots_meta.from_headers(stored_headers(row), robot).noarchive
                     text = page["text"] if page else None
                     outlinks = tuple((link["url"], link["kind"]) for link in links or ())
                     yield Capture(row, noarchive, text, outlinks, _entry(page) if page else None)

@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from ...transforms.http.reply import stored_headers
 from ...transforms.http.request_headers import Identity
 from ...transforms.outcomes import Outcome
 from .captures import Capture
@@ -111,7 +112,7 @@ def response_head(visit: dict[str, Any], length: int) -> bytes:
     """Status line and headers of an answer, with the length of the body in the record."""
     status = visit["status"]
     phrase = http.HTTPStatus(status).phrase if status in _STATUSES else ""
-    fields = [(h["name"], h["value"]) for h in visit["headers"] or ()]
+    fields = stored_headers(visit)
     headers = [(f"X-Archive-Orig-{name}" if name.lower() in _OF_CODED_FORM else name, value) for name, value in fields]
     return _head(f"HTTP/1.1 {status} {phrase}", [*headers, ("Content-Length", str(length))])
 

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from ...transforms import urls
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
+from ...transforms.http.reply import stored_headers
 from ...transforms.sitemaps.parse import INDEX, parse_sitemap
 from ...transforms.tables.schemas import VISITS
 from ...transforms.tables.table_files import conform, open_parquet
@@ -209,8 +210,7 @@ def _read_pages(robot_name: str, wanted: _Wanted, visits: Sequence[dict[str, Any
     pages, references = list[dict[str, Any]](), list[dict[str, Any]]()
     for visit in visits:
         if is_html(visit["body"], visit["media_type"]):
-            headers = [(header["name"], header["value"]) for header in visit["headers"] or ()]
-            facts = page_facts(visit["body"], visit["url"], visit["media_type"], headers, robot_name)
+            facts = page_facts(visit["body"], visit["url"], visit["media_type"], stored_headers(visit), robot_name)
             pages.append(_page_row(visit["url_key"], facts))
             references += _reference_rows(visit["url_key"], visit["url"], facts.references, wanted)
     return {"pages": _table("pages", pages), "refs": _table("refs", references)}

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from .. import urls
-from ..http.reply import Reply, content_type, outcome, redirect_target
+from ..http.reply import Reply, content_type, outcome, redirect_target, stored_headers
 from ..outcomes import Outcome
 from ..robots.lookup import robots_row, start_search
 from ..robots.rules import MAX_BYTES
@@ -38,8 +38,7 @@ def with_own_head(reply: Reply, head: str | None) -> Reply:
 
 def stored_reply(visit: dict[str, Any]) -> Reply:
     """The answer of a stored visit, from some of its columns (STORED_REPLY)."""
-    headers = [(header["name"], header["value"]) for header in visit["headers"] or ()]
-    return Reply(visit["status"], headers, visit["body"])
+    return Reply(visit["status"], stored_headers(visit), visit["body"])
 
 
 STORED_REPLY = pa.schema([VISITS.field(name) for name in ("status", "headers", "body")])

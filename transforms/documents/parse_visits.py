@@ -21,7 +21,7 @@ from ..duplicates.minhash import signature
 from ..duplicates.near import CHANGED, changed_documents, hosts_of_sites
 from ..duplicates.near_rows import gone_rows
 from ..http import media_types
-from ..http.reply import Headers, header
+from ..http.reply import Headers, header, stored_headers
 from ..observers.registry import OpenObservers, alert_rows
 from ..outcomes import Outcome
 from ..parsing import rel_canonical
@@ -70,7 +70,7 @@ def parse_visit(
         return None, [Link(visit["redirect_to"], "", "", "redirect")]
     if visit["outcome"] != Outcome.FETCHED:
         return None, []
-    headers = [(h["name"], h["value"]) for h in visit["headers"]]
+    headers = stored_headers(visit)
     body, media_type = visit["body"] or b"", visit["media_type"]
     page = parse_page(body, visit["url"], media_type, headers, robot, kinds, rules, detects_language)
     if page is not None and page.unavailable_after is not None and page.unavailable_after <= visit["fetched_at"]:
@@ -119,9 +119,8 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[Link]) -> dic
         row["outlinks"], row["facts"] = len(links), list(page.facts.items()) or None
         row["stays"] = visit.get("digest_before") is not None
         row["truncated"] = "bytes" if visit.get("truncated") else row["truncated"]
-        headers = [(h["name"], h["value"]) for h in visit["headers"] or ()]
-        canonical_url, ignored = rel_canonical.declared(visit["url"], page.canonical_url, headers)
-        row |= {"canonical_url": canonical_url, "canonical_ignored": ignored}
+        declared = rel_canonical.declared(visit["url"], page.canonical_url, stored_headers(visit))
+        row["canonical_url"], row["canonical_ignored"] = declared
     return row
 
 
@@ -156,7 +155,7 @@ def respelled(visit: dict[str, Any], links: pa.ListScalar) -> str | None:
 
 
 def fact_row(visit: dict[str, Any], page: Page | None) -> dict[str, Any]:
-    headers = [(h["name"], h["value"]) for h in visit["headers"] or ()]
+    headers = stored_headers(visit)
     row = {name: visit.get(name) for name in FACTS.names}
     if visit["kind"] != EXTERNAL:  # nothing is stored that a server could say is still the same
         row["etag"], row["last_modified"] = header(headers, "etag"), header(headers, "last-modified")

@@ -2,9 +2,9 @@
 
 import email.utils
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..outcomes import Outcome
 from ..urls.canonical import canonicalize
@@ -55,6 +55,11 @@ def header(headers: Headers, name: str) -> str | None:
 def joined(headers: Headers, name: str) -> str:
     """All values of a header as one line (RFC 9110, 5.3), by its lower-case name; "" if it is missing."""
     return ", ".join(value for key, value in headers if key.lower() == name)
+
+
+def stored_headers(visit: Mapping[str, Any]) -> Headers:
+    """The headers of a row of table visits."""
+    return [(header["name"], header["value"]) for header in visit["headers"] or ()]
 
 
 def content_type(headers: Headers) -> str | None:

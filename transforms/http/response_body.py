@@ -59,8 +59,7 @@ def read_body(
     compressed body are ignored. A body that begins with the mark of gzip or zstd is decoded if `content_type` is text,
     or if a word that names no coding is declared.
     """
-    size = came = 0
-    oddity, head = None, b""
+    size, oddity, head = 0, None, b""
     try:
         decode = Decoder.of(encoding, limit, _CHUNK)
         if encoding and (unknown := unknown_codings(encoding)):
@@ -68,19 +67,18 @@ def read_body(
         while size <= limit and not (decode and decode.over):
             chunk = read(CHUNK_BYTES if decode else _CHUNK)
             if not chunk:
-                if decode and came and not decode.complete:
-                    if not size or not (head.startswith(_MARKS) or "br" in encoding.lower()):
-                        raise RequestError(Outcome.BAD_RESPONSE, CUT)
+                if not (decode and head) or decode.complete:
+                    return Body(ended=True, oddity=oddity)
+                if size and (head.startswith(_MARKS) or "br" in encoding.lower()):
                     return Body(truncated=True, ended=True, oddity=CUT)  # browsers and curl show what came
-                return Body(ended=True, oddity=oddity)
+                raise RequestError(Outcome.BAD_RESPONSE, CUT)
             if pace.too_slow(len(chunk), clock()):
                 raise RequestError(Outcome.TIMEOUT, "the body came slower than fetch.min_rate")
-            if decode is None and not came:
+            if decode is None and not head:
                 undeclared = Decoder.undeclared(chunk, limit, _CHUNK)
                 if undeclared and (oddity or is_text(content_type)):
                     decode, oddity = undeclared, "the body is in a coding that is not declared"
             head = head or chunk[:4]
-            came += len(chunk)
             for part in decode(chunk) if decode else (chunk,):
                 if kept := part[: limit - size]:
                     append(kept)

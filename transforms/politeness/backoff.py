@@ -114,7 +114,7 @@ def _backoff(failures: int, outcome: Outcome, politeness: Politeness) -> Rest:
 
 _PATIENCE_S = 5.0
 _BACKOFF_PATIENCE_S = 1.0  # about the cost of the next round
-_BACKOFFS = frozenset({"backoff", TEMPLATE, "dead", "dns", REFUSED, "robots", "retry_after"})
+_BACKOFFS = SILENT | {"backoff", TEMPLATE, "retry_after"}
 
 
 def patience(held_by: str | None, politeness: Politeness) -> float:

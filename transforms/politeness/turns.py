@@ -116,12 +116,14 @@ class Turns:
         if is_of_origin and wanted is None and reply.status != 429:
             self._hold(turn, ended, self.usual_rest(turn))
             return
-        is_linked_only = due is not None and reply.status == 429 and self._is_of_others(turn, due)
-        wanted = None if is_linked_only else wanted
-        is_of_template = due is not None and (is_linked_only or backoff.may_be_of_template(end, wanted))
-        is_news = self._note(turn.queue, due, end) if due else True
-        if is_linked_only and due is not None:
-            turn.queue.set_aside(due)
+        is_of_template, is_news = False, True
+        if due is not None:
+            is_linked_only = reply.status == 429 and self._is_of_others(turn, due)
+            wanted = None if is_linked_only else wanted
+            is_of_template = is_linked_only or backoff.may_be_of_template(end, wanted)
+            is_news = self._note(turn.queue, due, end)
+            if is_linked_only:
+                turn.queue.set_aside(due)
         turn.state = backoff.after(turn.state, end, reply.elapsed_s, is_news or not is_of_template)
         counted = self._state(turn)
         if counted.crawl_delay >= robots_last:
@@ -130,8 +132,9 @@ class Turns:
         if reply.status == 429 and rest.why in backoff.SILENT:
             rest = rest._replace(why="backoff")  # the host's word about all requests
         if is_of_template and rest.why == "backoff" and turn.state.failures == 1:
-            others = turn.queue.head()
-            rest = rest._replace(why=backoff.TEMPLATE) if others and not turn.queue.is_failing(others) else rest
+            head = turn.queue.head()
+            if head and not turn.queue.is_failing(head):
+                rest = rest._replace(why=backoff.TEMPLATE)
         self._hold(turn, ended, rest)
         if self._keeper and rest.seconds > self._politeness.delay + _RESTART_S:
             row = self.row(turn, Tally(last_answer=self._utc(ended)))

@@ -6,6 +6,7 @@ the same element from several others; `select` evaluates the steps one by one an
 cut, in parentheses and predicates, may have one such step in a path.
 """
 
+import dataclasses
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -108,19 +109,15 @@ def _is_node_test(tokens: list[_Token], token: _Token) -> bool:
     )
 
 
+@dataclasses.dataclass
 class _Open:
-    """What is open at a token: the whole expression, a parenthesis or a predicate."""
+    """What is open at a token: the whole expression, a parenthesis or a predicate; and its current path."""
 
-    def __init__(self, is_predicate: bool = False, of_costly: bool = False) -> None:
-        self.is_predicate = is_predicate
-        self.of_costly = of_costly  # it is in a predicate, of a step that a costly one in that predicate has reached
-        self.costly = 0  # costly steps of the current path, those in parentheses included
-        self.own = 0  # costly steps of the current path, those in parentheses left out
-        self.is_compared = False  # the current path stands after a comparison
-
-    def end_path(self, sign: str) -> None:
-        self.costly = self.own = 0
-        self.is_compared = sign in _COMPARISONS
+    predicates: int = 0  # open ones, this one included
+    of_costly: bool = False  # it is in a predicate, of a step that a costly one in that predicate has reached
+    costly: int = 0  # costly steps of the path, those in parentheses included
+    own: int = 0  # costly steps of the path, those in parentheses left out
+    is_compared: bool = False  # the path stands after a comparison
 
 
 def _check(tokens: list[_Token], depth: int) -> None:
@@ -130,20 +127,17 @@ def _check(tokens: list[_Token], depth: int) -> None:
     """
     open_ = [_Open()]
     for place, token in enumerate(tokens):
-        after = tokens[place + 1].text if place + 1 < len(tokens) else ""
-        before = tokens[place - 1] if place else None
-        inner, sign = open_[-1], token.text if token.kind in ("sign", "operator") else ""
-        predicates = sum(each.is_predicate for each in open_)
+        after, inner = _text_after(tokens, place), open_[-1]
+        sign = token.text if token.kind in ("sign", "operator") else ""
         _check_name(token, after)
-        if inner.of_costly and _reads_text(tokens, place):
-            raise ValueError("has a predicate of a predicate that reads more than attributes, where it costs too much")
+        if inner.predicates and (problem := _problem_in_predicate(tokens, place, inner)):
+            raise ValueError(f"{problem}, where it costs too much")
         if sign in _SIGNS or token.kind == "operator":
-            if predicates and sign in _COMPARISONS and inner.own:
-                raise ValueError(_COMPARES)
-            inner.end_path(sign)
-        elif sign in ("(", "["):
-            of_costly = inner.of_costly or (sign == "[" and predicates > 0 and inner.costly > 0)
-            open_.append(_Open(sign == "[", of_costly))
+            inner.costly, inner.own, inner.is_compared = 0, 0, sign in _COMPARISONS
+        elif sign == "(":
+            open_.append(_Open(inner.predicates, inner.of_costly))
+        elif sign == "[":
+            open_.append(_Open(inner.predicates + 1, inner.of_costly or (inner.predicates > 0 and inner.costly > 0)))
         elif sign in (")", "]"):
             open_.pop()
             if not open_:
@@ -152,19 +146,27 @@ def _check(tokens: list[_Token], depth: int) -> None:
         elif is_costly(token, after):
             inner.costly += 1
             inner.own += 1
-            if predicates and inner.is_compared:
-                raise ValueError(_COMPARES)
-            if predicates > 1:
-                raise ValueError(f"has {_named(token)} in a predicate of a predicate, where it costs too much")
-        if predicates and sign in ("/", "//") and not _is_operand(before):
-            raise ValueError("has a path from the root of the page in a predicate, where it costs too much")
-        if predicates and token.text in _WHOLE_PAGE and after == "::":
-            raise ValueError(f"has {token.text}:: in a predicate, where it costs too much")
         if open_[-1].costly > 1 and (depth or len(open_) > 1):
             raise ValueError("has several of // and axes in a path within [ ] or ( ), where they cost too much")
 
 
-_COMPARES = "compares what // or an axis finds in a predicate, where it costs too much"
+def _text_after(tokens: list[_Token], place: int) -> str:
+    return tokens[place + 1].text if place + 1 < len(tokens) else ""
+
+
+def _problem_in_predicate(tokens: list[_Token], place: int, inner: _Open) -> str:
+    """What costs too much about a token in a predicate; empty if nothing does."""
+    token, after = tokens[place], _text_after(tokens, place)
+    costs = is_costly(token, after)
+    if inner.of_costly and _reads_text(tokens, place):
+        return "has a predicate of a predicate that reads more than attributes"
+    if (inner.own and token.kind == "sign" and token.text in _COMPARISONS) or (inner.is_compared and costs):
+        return "compares what // or an axis finds in a predicate"
+    if costs and inner.predicates > 1:
+        return f"has {token.text if token.kind == 'sign' else f'{token.text}::'} in a predicate of a predicate"
+    if token.kind == "sign" and token.text in ("/", "//") and not _may_go_on(tokens[place - 1]):
+        return "has a path from the root of the page in a predicate"
+    return f"has {token.text}:: in a predicate" if token.text in _WHOLE_PAGE and after == "::" else ""
 
 
 def _reads_text(tokens: list[_Token], place: int) -> bool:
@@ -198,13 +200,9 @@ def is_costly(token: _Token, after: str) -> bool:
     return token.kind == "name" and after == "::" and token.text not in _CHEAP_AXES
 
 
-def _named(token: _Token) -> str:
-    return token.text if token.kind == "sign" else f"{token.text}::"
-
-
-def _is_operand(token: _Token | None) -> bool:
+def _may_go_on(token: _Token) -> bool:
     """Whether a path may go on after a token."""
-    return token is not None and (token.kind == "name" or token.text in _ENDS)
+    return token.kind == "name" or token.text in _ENDS
 
 
 def _alternatives(tokens: list[_Token]) -> Iterator[list[_Token]]:
