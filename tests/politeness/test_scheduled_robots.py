@@ -1,17 +1,21 @@
 """robots.txt in a round: when it is requested, on which host, and what its answer means for the pages."""
 
+import gc
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise, takewhile
 from typing import Any
 
 import pytest
 
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.outcomes import Outcome
+from beamtrawl.transforms.politeness.host_queue import HostTurn
+from beamtrawl.transforms.politeness.url_queue import UrlQueue
 from beamtrawl.transforms.robots.lookup import Robots, known_robots
 from beamtrawl.transforms.robots.rules import Verdict, parse
 from tests.support import access_log
-from tests.support.scheduled_rounds import Round, outcomes, pages, turns
+from tests.support.scheduled_rounds import Round, due, outcomes, pages, turns
 from tests.support.servers import NO_ROBOTS, Page, Servers, Wait
 from tests.support.simulation import START
 
@@ -326,3 +330,29 @@ def test_robots_txt_files_of_many_hosts_leave_half_of_a_round_to_a_host_s_own_pa
     ends = outcomes(events)
     assert {ends[url] for url in pages("b.test", 12)} == {"fetched"}
     assert sum(end == "fetched" for url, end in ends.items() if "//h" in url) >= 12  # their files count all the same
+
+
+def test_a_host_whose_turn_was_complete_keeps_its_delay_for_others_and_is_not_kept_whole() -> None:
+    servers = Servers(
+        {
+            "http://a.test/robots.txt": Reply(200, (), b"User-agent: *\nCrawl-delay: 9"),
+            "http://b.test/robots.txt": Reply(301, [("Location", "http://a.test/shared.txt")]),
+        }
+    )
+    round_ = Round(servers, ["http://a.test/0"], pages("c.test", 80), seconds=100.0, politeness__delay=1.0)
+    events = round_.scheduler.pump(wait=True)
+    before = list(takewhile(lambda event: event.row.get("url") != "http://c.test/15", events))
+    written = {row["host"]: row for row in round_.scheduler.turn_rows()}  # as when a piece is closed
+    gc.collect()
+    kept = {each.host for each in gc.get_objects() if isinstance(each, HostTurn)}
+    assert kept == {"c.test"}  # a million hosts may be in a round
+    round_.scheduler.add("b.test", [HostTurn("b.test", UrlQueue([due("http://b.test/0")]))])
+    round_.scheduler.add("a.test", [HostTurn("a.test:8000", UrlQueue([due("http://a.test:8000/0")]))])
+    after = list(events)
+    round_.scheduler.close()
+    assert outcomes(before)["http://a.test/0"] == "fetched"
+    assert outcomes(after).items() >= {"http://b.test/0": "fetched", "http://a.test:8000/0": "fetched"}.items()
+    asked = [request for request in servers.requests if request.host.startswith("a.test")]
+    assert min(later.started - earlier.ended for earlier, later in pairwise(asked)) >= 9.0
+    assert (written["a.test"]["visits"], turns(after)["a.test"]["requests"]) == (1, 1)
+    assert turns(after)["a.test"]["crawl_delay"] == 9.0

@@ -61,6 +61,7 @@ class HostTurn:
     queue: UrlQueue
     robots: dict[str, Robots] = dataclasses.field(default_factory=dict)  # by origin
     last_good: dict[str, Robots] = dataclasses.field(default_factory=dict)  # expired; used if a new one fails
+    robots_rows: bytes = b""  # of earlier rounds, pickled: needed only where another worker visits the host
     state: HostState = dataclasses.field(default_factory=HostState)
     ready_at: float = 0.0
     held_by: str | None = None
@@ -83,6 +84,11 @@ class HostTurn:
     def is_away(self) -> bool:
         """Whether it waits for another host, to which its robots.txt redirects."""
         return self.search is not None and host_of(self.search.url) != self.host
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to do, neither for the host nor, by it, for others."""
+        return not (self.queue or self.search or self.delegated or self.is_scheduled)
 
     def answers_elsewhere(self, origin: str) -> bool:
         """Return whether the robots.txt of another origin of the host was fetched, in this round or before."""

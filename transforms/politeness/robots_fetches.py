@@ -29,6 +29,7 @@ class Moved(NamedTuple):
 
     host: str
     due: list[Due]
+    robots_rows: bytes
     search: RobotsSearch
     state: HostRow
 
@@ -145,7 +146,7 @@ class RobotsFetches:
         self._turns.rest(turn, end, reply, ended, lasts, is_of_origin=is_of_origin)
         self._turns.trim(turn)
         if turn.search and turn.is_away and self._may_be_elsewhere(turn, host_of(turn.search.url)):
-            self.moved.append(Moved(turn.host, list(turn.queue), turn.search, self._turns.row(turn)))
+            self.moved.append(Moved(turn.host, list(turn.queue), turn.robots_rows, turn.search, self._turns.row(turn)))
             turn.queue.clear()
             turn.search = None
             self._turns.schedule(turn)
@@ -156,7 +157,7 @@ class RobotsFetches:
 
     def _may_be_elsewhere(self, turn: HostTurn, host: str) -> bool:
         """Return whether another worker may have the host; a domain is in one worker, unless queues are by address."""
-        if not self._context.emits_moved or host in self._turns:
+        if not self._context.emits_moved or self._turns.find(host):
             return False
         return self._context.politeness.scope == "address" or domain(host) != domain(turn.host)
 
@@ -166,11 +167,13 @@ class RobotsFetches:
             yield from self._arrive(sender, search, reply, self._clock.monotonic())
             return
         host = host_of(search.url)
-        if host not in self._turns:
+        turn = self._turns.find(host)
+        if turn is None:
             scope = self._context.politeness.scope
             addresses = self._names.addresses_of(host) if scope == "address" else ()
             known = self._held.get(host), self._context.name_ready_at.get(host_name(host))
             ready_at = max((monotonic(moment, self._clock) for moment in known if moment), default=0.0)
-            self.add(shared_queue_name(host, scope, addresses), [HostTurn(host, UrlQueue(), ready_at=ready_at)])
-        self._turns[host].delegated.append(DelegatedRobotsFetch(search, sender))
-        self._turns.schedule(self._turns[host])
+            turn = HostTurn(host, UrlQueue(), ready_at=ready_at)
+            self.add(shared_queue_name(host, scope, addresses), [turn])
+        turn.delegated.append(DelegatedRobotsFetch(search, sender))
+        self._turns.schedule(turn)

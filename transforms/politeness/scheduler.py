@@ -208,7 +208,8 @@ class HostScheduler:
         elif isinstance(request, host_queue.Visit):
             due = request.due
             turn.queue.remove(due)
-            turn.by_get -= {due.url_key}
+            if due.url_key in turn.by_get:
+                turn.by_get -= {due.url_key}
             end = outcome(due.url, reply, bool(due.etag or due.last_modified))
             if end is Outcome.REDIRECTED and due.redirects and redirect_target(due.url, reply) == due.referrer:
                 end = Outcome.REDIRECT_LOOP

@@ -4,7 +4,7 @@ import dataclasses
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import cast
+from typing import NamedTuple, cast
 
 from ..frontier.selection import Due
 from ..frontier.url_states import waits_already
@@ -12,6 +12,7 @@ from ..http.reply import Reply, content_type, price, redirect_target, retry_afte
 from ..outcomes import REQUESTED, Outcome
 from ..tables.schemas import HostRow, VisitRow
 from ..tables.sitemap_terms import EXTERNAL
+from ..urls.canonical import host_name
 from ..urls.canonical import origin as origin_of
 from . import backoff
 from .census import take_census
@@ -30,8 +31,22 @@ FOR_EVER = float("inf")
 _RESTART_S = CHECK_INTERVAL.total_seconds()  # a resumed step requests nothing for so long, and for the configured delay
 
 
+class _Complete(NamedTuple):
+    """What is kept of a host whose turn is complete: another host's robots.txt may still lead to it."""
+
+    host: str
+    state: backoff.HostState
+    ready_at: float
+    name_ready_at: float
+    held_by: str | None
+    last_answer: datetime | None
+
+
 class Turns:
-    """All hosts of a bundle, including those whose turn is complete; no request starts after `deadline`."""
+    """All hosts of a bundle; no request starts after `deadline`.
+
+    Of those whose turn is complete, a tenth of the memory is kept once their rows are written.
+    """
 
     def __init__(self, context: VisitContext, clock: Clock, keeper: Keeper | None) -> None:
         self._context = context
@@ -41,6 +56,7 @@ class Turns:
         self._random = random.Random()
         self._by_host: dict[str, HostTurn] = {}
         self._by_name: dict[str, list[HostTurn]] = {}
+        self._complete: dict[str, list[_Complete]] = {}  # by name, too: all ports of it are complete
         self._not_before = 0.0
         if context.requests_before:
             self._not_before = monotonic(context.requests_before, clock) + self._politeness.delay
@@ -48,11 +64,14 @@ class Turns:
         self.queues = SharedQueues(lambda: self.deadline)
         self.report = Report(lambda: clock.utc().timestamp())
 
-    def __contains__(self, host: str) -> bool:
-        return host in self._by_host
-
-    def __getitem__(self, host: str) -> HostTurn:
-        return self._by_host[host]
+    def find(self, host: str) -> HostTurn | None:
+        """Return the turn of a host of the bundle; one that was complete goes on."""
+        for port in self._complete.pop(name := host_name(host), ()):
+            turn = HostTurn(port.host, UrlQueue(), state=port.state, ready_at=port.ready_at, held_by=port.held_by)
+            turn.name_ready_at, turn.tally.last_answer = port.name_ready_at, port.last_answer
+            self._by_host[port.host] = turn
+            self._by_name.setdefault(name, []).append(turn)
+        return self._by_host.get(host)
 
     def add(self, name: str, turns: Iterable[HostTurn], ready_at: float = 0.0) -> Iterator[HostTurn]:
         """Add a shared queue with its hosts; no request to them starts before `ready_at` (monotonic clock).
@@ -61,7 +80,7 @@ class Turns:
         """
         shared = self.queues.open(name, ready_at)
         for turn in turns:
-            known = self._by_host.setdefault(turn.host, turn)
+            known = self.find(turn.host) or self._by_host.setdefault(turn.host, turn)
             if known is not turn:  # added earlier for another host's robots.txt
                 known.queue, known.robots, known.last_good = turn.queue, turn.robots, turn.last_good
                 known.state, known.ready_at = turn.state, max(known.ready_at, turn.ready_at)
@@ -218,6 +237,14 @@ class Turns:
                 row = self.row(turn)
                 turn.tally = Tally(last_answer=turn.tally.last_answer)
                 yield row
+        for name in [name for name, ports in self._by_name.items() if all(turn.is_complete for turn in ports)]:
+            ports = [self._by_host.pop(turn.host) for turn in self._by_name.pop(name)]
+            self._complete[name] = [
+                _Complete(
+                    turn.host, turn.state, turn.ready_at, turn.name_ready_at, turn.held_by, turn.tally.last_answer
+                )
+                for turn in ports
+            ]
 
     def row(self, turn: HostTurn, tally: Tally | None = None) -> HostRow:
         """Return the row of table host_turns for a host, with its own tally unless another is given."""

@@ -75,7 +75,6 @@ class _VisitFn(beam.DoFn):
 
     def start_bundle(self) -> None:
         self._scheduler: HostScheduler | None = None
-        self._robots: dict[str, bytes] = {}  # rows of a host, pickled: few are needed again
 
     def process(
         self,
@@ -91,8 +90,6 @@ class _VisitFn(beam.DoFn):
         now = datetime.now(UTC)
         for work in works:
             scheduler.names.learn(work.host, work.addresses)
-            if work.robots:
-                self._robots[work.host] = pickle.dumps(work.robots, pickle.HIGHEST_PROTOCOL)
         turns = [turn_of(work, self._context, now) for work in works if work.due]
         scheduler.add(shared, turns, shared_ready_at(works, self._context) if len(works) > 1 else 0.0)
         self._keep(scheduler.pump(wait=False))
@@ -134,8 +131,8 @@ class _VisitFn(beam.DoFn):
     def _moved(self, scheduler: HostScheduler) -> Iterator[tuple]:
         """Yield the works of hosts whose robots.txt redirects to a host that another worker may process."""
         moved, scheduler.robots.moved = scheduler.robots.moved, []
-        for host, due, search, state in moved:
-            robots: list[RobotsRow] = pickle.loads(self._robots[host]) if host in self._robots else []
+        for host, due, rows, search, state in moved:
+            robots: list[RobotsRow] = pickle.loads(rows) if rows else []
             rest = [tuple(each) for each in due]
             yield tuple(Work(host, rest, robots, state, [], dataclasses.astuple(search)))
 

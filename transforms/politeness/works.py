@@ -1,6 +1,7 @@
 """Work items of a round: the due URLs of each host, and its known state."""
 
 import functools
+import pickle
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -97,6 +98,7 @@ def turn_of(work: Work, context: VisitContext, now: datetime, clock: Clock = SYS
     """Return a host's turn, initialized from earlier rounds."""
     known = known_robots(work.robots, context.identity.token, now)
     turn = host_queue.HostTurn(work.host, UrlQueue(map(Due._make, work.due)), known.current, known.expired)
+    turn.robots_rows = pickle.dumps(work.robots, pickle.HIGHEST_PROTOCOL) if work.robots else b""
     turn.search = RobotsSearch(*work.search) if work.search else None
     turn.state = backoff.host_state(work.row)
     if work.row:
