@@ -41,7 +41,6 @@ from ...transforms.signatures.signer import signer_of
 from ...transforms.tables.sitemap_terms import SITEMAP
 from ...transforms.urls.filters import load_filters
 from ..process.lock import Lock
-from ..process.memory import give_back
 from ..terminal.errors import MAKE_ROOM, Failure, StartError
 from ..terminal.units import size as bytes_size
 
@@ -257,7 +256,6 @@ def run(
         if seeds:
             observer.seeds_added(add_seeds(claimed, seeds, settings_digest(settings), datetime.now(UTC)))
             seeds.clear()  # a million take .5 GB, with what is free between them
-            give_back(0)
         if again:
             observer.busy("looking for pages to visit again")
             add_all(claimed, engine)

@@ -26,7 +26,6 @@ from apache_beam.transforms.window import WindowedValue
 from ...transforms.tables.batches import release_freed
 from ..process.memory import give_back
 from ..process.spool import Spool, SpooledList
-from ..process.usage import resident
 from .calls import BUNDLE_BYTES, Call, CalledFn, Output, PooledCall, Vertex, windowed
 from .pool import Pool
 
@@ -53,10 +52,10 @@ class InMemoryRunner(PipelineRunner):
         return super().apply(transform, input, options)
 
     def run_pipeline(self, pipeline: beam.Pipeline, options: PipelineOptions) -> PipelineResult:
-        before = resident()
+        give_back()  # what was read before the step
         with Spool() as spool:
             _Graph(pipeline, self._look, self._pool, spool, self._spread).run()
-        give_back(before)
+        give_back()
         return _Done(PipelineState.DONE)
 
 

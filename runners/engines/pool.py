@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from ..process.memory import give_back
-from ..process.usage import resident
 from ..terminal.errors import Failure
 from .cores import usable_cores, workers_that_pay
 from .fork_server import COMMAND, FOR_MAPS, ForkServer, Worker, describe_end
@@ -256,7 +255,6 @@ def serve(address: str, pid: int) -> None:
     sending = threading.Lock()
     threading.Thread(target=_beat, args=(connection, sending), daemon=True).start()
     function: Function | None = None
-    before = 0
     with contextlib.suppress(EOFError, OSError):
         while True:
             message = connection.recv_bytes()
@@ -266,7 +264,8 @@ def serve(address: str, pid: int) -> None:
                 del message
                 outputs: Outputs = []
                 if kind == _BEGIN:
-                    before, function = resident(), content()
+                    give_back()
+                    function = content()
                 elif function:
                     outputs = function.process(content, size) if kind == _ELEMENT else function.end()
                 del content
@@ -280,4 +279,4 @@ def serve(address: str, pid: int) -> None:
             if kind == _END and function:
                 function.close()
                 function = None
-                give_back(before)
+                give_back()

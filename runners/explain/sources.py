@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from ...transforms import urls
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
@@ -35,6 +36,7 @@ class Sources(NamedTuple):
     seed_hosts: frozenset[str]
     scope: CrawlScope
     settings: Settings
+    footers: dict[str, pq.FileMetaData]  # of files of urls, which are read for each link on the way from a seed
 
     @property
     def robot(self) -> str:
@@ -50,7 +52,7 @@ class Sources(NamedTuple):
             yield from (rows.select(names) for rows in matching_waiting(root, waiting, wanted))
         else:
             for path in paths_of(self.manifests, table):
-                yield from matching_rows(root, path, schema, wanted, names)
+                yield from matching_rows(root, path, schema, wanted, names, self.footers if table == "urls" else None)
 
     def load(self, table: str, wanted: Wanted, columns: Sequence[str] = ()) -> None:
         """Let the views of a table show what `read` yields, and nothing else."""
@@ -96,6 +98,7 @@ def open_sources(crawl: CrawlDir, settings: Settings) -> Sources:
         seed_hosts=read_hosts(crawl.root, paths_of(manifests, "seeds"), SEEDS),
         scope=CrawlScope.of(crawl.root, settings.scope, settings.documents, paths_of(manifests, "seeds")),
         settings=settings,
+        footers={},
     )
 
 

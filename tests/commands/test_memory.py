@@ -58,6 +58,28 @@ def test_threads_share_what_was_freed() -> None:
 
 
 @pytest.mark.slow("processes")
+def test_what_was_freed_before_a_step_is_returned_when_it_starts() -> None:
+    lines = """
+from beamtrawl.runners.process.memory import give_back, share_memory
+from beamtrawl.runners.process.usage import resident
+share_memory()
+before = resident()
+rows, kept = [], []
+for number in range(200_000):
+    rows.append(bytes(600))
+    kept.append(bytes(600)) if number % 2_000 == 0 else None
+rows.append(rows)
+del rows
+held = resident() - before
+give_back()
+print(held >> 20, resident() - before >> 20)
+"""
+    printed = subprocess.run([sys.executable, "-c", lines], capture_output=True, check=True).stdout
+    held, left = map(int, printed.split())
+    assert held > 60
+    assert left < 10
+
+
 def test_what_the_environment_configures_stays() -> None:
     pools = "mimalloc" if measured("")[1] != "system" else "system"
     assert measured("share_memory()", ARROW_DEFAULT_MEMORY_POOL=pools)[1] == pools

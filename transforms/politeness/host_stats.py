@@ -30,7 +30,7 @@ class Tally:
     failures: int = 0
     bytes: int = 0
     elapsed_s: float = 0.0  # seconds, summed over the requests
-    latency: list[int] = dataclasses.field(default_factory=lambda: [0] * _BUCKETS)
+    latency: list[int] = dataclasses.field(default_factory=list)  # by bucket; empty without a request
     addresses: dict[str, None] = dataclasses.field(default_factory=dict)
     last_answer: datetime | None = None  # also one before the turn: rows of a host are ordered by it
     answers: int = 0  # to requests for pages
@@ -54,6 +54,7 @@ class Tally:
         if outcome in REQUESTED:
             self.requests += 1
             self.elapsed_s += reply.elapsed_s
+            self.latency = self.latency or list(EMPTY_LATENCY)
             self.latency[_bucket(reply.elapsed_s * 1000)] += 1
             self.last_answer = now
         self.failures += outcome in HOST_FAILURES
@@ -70,6 +71,7 @@ def turn_row(
     host: str, round_: int, tally: Tally, state: HostState, not_before: datetime | None, held_by: str | None
 ) -> HostRow:
     """Return the row of table turns for a host's turn: the columns of table hosts, for this round alone."""
+    latency = tally.latency or list(EMPTY_LATENCY)
     row = {
         "host": host,
         "round": round_,
@@ -80,8 +82,8 @@ def turn_row(
         "bytes": tally.bytes,
         "elapsed_ms": tally.elapsed_s * 1000,
         "last_fetched_at": tally.last_answer,
-        "latency": tally.latency,
-        **_percentiles(tally.latency, tally.elapsed_s * 1000),
+        "latency": latency,
+        **_percentiles(latency, tally.elapsed_s * 1000),
         "addresses": list(tally.addresses)[-_MOST_ADDRESSES:],
         "failures_in_row": state.failures,
         "last_elapsed_ms": state.elapsed_s * 1000,

@@ -12,7 +12,8 @@ from ..frontier.selection import Due
 MOST_TRIES = 3
 """Failures in a row of a template, after which its other URLs wait for the next round."""
 
-_AT_HAND = 8  # URLs that are objects, of 600 bytes each; packed ones take a tenth, and 2 µs to pack and unpack
+_AT_HAND = 2  # URLs that are objects, of 600 bytes each
+_TOGETHER = 8  # that are packed together: each takes a tenth of that, and 2 µs to pack and unpack
 _ANSWERS = 16  # of which the templates are first after a failure
 _STEP = (5**0.5 - 1) / 2  # of a sequence that is spread evenly over 0 to 1, whatever part of it is taken
 
@@ -92,16 +93,18 @@ class UrlQueue:
         at_hand = len(rows) if is_grouped else _AT_HAND
         self._waiting = {due.url_key: due for due in rows[:at_hand]}
         self._ordinary = list(rows[:at_hand][::-1])
-        starts = range(at_hand, len(rows), _AT_HAND)
-        parts = (list(map(tuple, rows[start : start + _AT_HAND])) for start in reversed(starts))
-        self._packed = [zlib.compress(pickle.dumps(part, pickle.HIGHEST_PROTOCOL), 1) for part in parts]
+        starts = range(at_hand, len(rows), _TOGETHER)
+        self._packed = [_pack(rows[start : start + _TOGETHER]) for start in reversed(starts)]
         self._packed_rows = max(0, len(rows) - at_hand)
         if is_grouped:
             self._group()
 
-    def _unpack(self) -> None:
-        """Add the next packed URLs to those at hand."""
+    def _unpack(self, count: int) -> None:
+        """Add the next packed URLs to those at hand: so many, or those that are packed together."""
         rows = [Due._make(row) for row in pickle.loads(zlib.decompress(self._packed.pop()))]
+        if rest := rows[count:]:
+            self._packed.append(_pack(rest))
+        rows = rows[:count]
         self._packed_rows -= len(rows)
         self._waiting |= {due.url_key: due for due in rows}
         self._ordinary[:0] = rows[::-1]
@@ -111,13 +114,13 @@ class UrlQueue:
 
     def __iter__(self) -> Iterator[Due]:
         while self._packed:
-            self._unpack()
+            self._unpack(_TOGETHER)
         return iter(self._waiting.values())
 
     def head(self) -> Due | None:
         """Return the URL to request next."""
         if self._packed and not self._waiting:
-            self._unpack()
+            self._unpack(_AT_HAND)
         if not self._is_after_failure:
             while self._ordinary:
                 due = self._ordinary[-1]
@@ -244,6 +247,10 @@ class UrlQueue:
                 self._levels[min(template.failures_in_row, MOST_TRIES)].append(name)
         self._templates = templates
         return templates
+
+
+def _pack(rows: Sequence[Due]) -> bytes:
+    return zlib.compress(pickle.dumps(list(map(tuple, rows)), pickle.HIGHEST_PROTOCOL), 1)
 
 
 def _new_template() -> _Template:

@@ -54,18 +54,23 @@ class Wanted(NamedTuple):
 
 
 def matching_rows(
-    root: str, path: str, schema: pa.Schema, wanted: Wanted, columns: Sequence[str] | None = None
+    root: str,
+    path: str,
+    schema: pa.Schema,
+    wanted: Wanted,
+    columns: Sequence[str] | None = None,
+    footers: dict[str, pq.FileMetaData] | None = None,
 ) -> Iterator[pa.Table]:
     """The wanted rows of a file, with all columns of the schema or some.
 
     Row groups without a wanted value are skipped by their statistics. Of the others, one column is read first, and the
     rest only where it matches. Without keys, that is most of them, so small ones are read once, as a whole. A
-    file without that column yields all rows.
+    file without that column yields all rows. `footers` as in `open_parquet`.
     """
     if not wanted.values or (wanted.by == "host" and not _may_have_hosts(path, wanted.values)):
         return
     schema = schema if columns is None else pa.schema([schema.field(name) for name in columns])
-    with open_parquet(root, path) as file:
+    with open_parquet(root, path, footers) as file:
         names = present(file, dict.fromkeys([*schema.names, wanted.column]))
         if wanted.column not in names:  # a file of an earlier version
             yield conform(file.read(names, use_threads=False), schema)

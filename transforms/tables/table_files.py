@@ -166,18 +166,24 @@ def read_hosts(root: str, paths: Sequence[str], schema: pa.Schema) -> frozenset[
 
 
 @contextlib.contextmanager
-def open_parquet(root: str, path: str) -> Iterator[pq.ParquetFile]:
+def open_parquet(root: str, path: str, footers: dict[str, pq.FileMetaData] | None = None) -> Iterator[pq.ParquetFile]:
     """A Parquet file of the crawl directory; CrawlDirError if it is missing or damaged.
 
-    Of a store, neighbouring columns are read with one request, and what lies between them with them.
+    Of a store, neighbouring columns are read with one request, and what lies between them with them. `footers` keeps
+    the footers of files that are opened again and again, by path: to parse one takes most of the time of a small read.
     """
     with (
         naming_damage(root, path),
         filesystem.open_file(filesystem.join(root, path)) as source,
         pq.ParquetFile(
-            source, pre_buffer=filesystem.store_of(root).reads_by_request, page_checksum_verification=True
+            source,
+            metadata=(footers or {}).get(path),
+            pre_buffer=filesystem.store_of(root).reads_by_request,
+            page_checksum_verification=True,
         ) as file,
     ):
+        if footers is not None:
+            footers[path] = file.metadata
         yield file
 
 
