@@ -40,12 +40,8 @@ class DiskError(CrawlDirError, OSError):
         """The error with the path of the file, the reason and the remedy; a path replaces that of another DiskError."""
         if isinstance(error, cls) and isinstance(error.__cause__, OSError):
             error = error.__cause__
-        if error.errno == errno.EFBIG:
-            remedy = "raise the limit of file sizes (ulimit -f) and run the command again; what is committed is safe"
-        elif error.errno in (errno.EMFILE, errno.ENFILE):
-            remedy = "raise the limit of open files (ulimit -n) and run the command again; what is committed is safe"
-        elif error.errno in _NO_ROOM:
-            remedy = f"{MAKE_ROOM} and run the command again; what is committed is safe"
+        if room := room_for(error):
+            remedy = f"{room} and run the command again; what is committed is safe"
         elif error.errno in _NOT_ALLOWED:
             remedy = "name a directory that you may write"
         else:
@@ -55,6 +51,15 @@ class DiskError(CrawlDirError, OSError):
 
 class StoreError(DiskError):
     """An object store that cannot be read or written."""
+
+
+def room_for(error: OSError) -> str:
+    """What makes room for a write that failed; empty if it failed for another reason."""
+    if error.errno == errno.EFBIG:
+        return "raise the limit of file sizes (ulimit -f)"
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return "raise the limit of open files (ulimit -n)"
+    return MAKE_ROOM if error.errno in _NO_ROOM else ""
 
 
 def is_full(error: BaseException | None) -> bool:

@@ -7,7 +7,7 @@ from ...search.answers.searcher import Index
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.directory.named_crawls import searched
 from ..exports.selection import INPUT
-from ..terminal.errors import Usage
+from ..terminal.errors import Failure
 
 _INSTALL = "mcp needs the SDK of the protocol; install it: pip install 'beamtrawl[mcp]'"
 
@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> None:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("beamtrawl"):
             raise
-        raise Usage(f"{_INSTALL} ({error.name} is missing)") from error
+        raise Failure(f"{_INSTALL} ({error.name} is missing)") from error
     from ..mcp.tools import Options, Tools
 
     crawls = searched([arguments.dir, *arguments.further])

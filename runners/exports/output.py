@@ -16,7 +16,7 @@ from typing import IO, Any, TextIO, cast
 
 from ...transforms.files import filesystem
 from ...transforms.files.store import Store
-from ...transforms.outcomes import reason
+from ...transforms.outcomes import reason, room_for
 from ...transforms.tables.schemas import TABLES
 from ..terminal.errors import Failure, Usage
 from ..terminal.visible import visible
@@ -205,10 +205,8 @@ def _complaining(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
-        is_full = cause.errno in (errno.ENOSPC, errno.EDQUOT)
-        remedy = (
-            "make room there and run the command again" if is_full else "name a file in a folder that you may write"
-        )
+        room = room_for(cause)
+        remedy = f"{room} and run the command again" if room else "name a file in a folder that you may write"
         raise Failure(f"cannot write {path}: {reason(cause)}; {remedy}") from error
 
 

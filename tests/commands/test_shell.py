@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import io
+import os
 import shlex
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ from beamtrawl.runners.commands.completion import SHELLS
 from beamtrawl.runners.commands.examples import EXAMPLES
 from beamtrawl.runners.commands.registry import COMMANDS
 from beamtrawl.runners.program.main import parser
-from tests.support.command_line import beamtrawl, failure
+from tests.support.command_line import beamtrawl, failure, in_one_process
 from tests.support.prerequisites import lacks
 from tests.support.tables import each_row
 
@@ -128,3 +129,12 @@ def test_a_shell_completes(script: Path) -> None:
     ran = subprocess.run(words, input=typed, capture_output=True, text=True, check=True)
     found = [sorted(line.split()) for line in ran.stdout.splitlines()]
     assert dict(zip(COMPLETED, found, strict=True)) == {name: expected for name, (_, expected) in COMPLETED.items()}
+
+
+def test_an_extra_that_is_not_installed_is_named_and_is_no_usage_error(tmp_path: Path) -> None:
+    for name in ("anyio", "warcio"):
+        (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError(name={name!r})")
+    commands = {"mcp": ["mcp", tmp_path], "warc": ["export", "warc", tmp_path, tmp_path / "out"]}
+    ran = in_one_process(list(commands.values()), os.environ | {"PYTHONPATH": str(tmp_path)})
+    assert [each.code for each in ran] == [1, 1]
+    assert all(f"pip install 'beamtrawl[{extra}]'" in each.err for extra, each in zip(commands, ran, strict=True))

@@ -165,7 +165,7 @@ def test_a_row_of_a_page_holds_null_for_what_it_does_not_say():
 
 def test_a_fact_keeps_what_a_revisit_needs():
     headers = [{"name": "ETag", "value": '"x"'}, {"name": "Last-Modified", "value": "yesterday"}]
-    row = fact_row(visit(headers=headers), None)
+    row = fact_row(visit(headers=headers), None, "Bot")
     assert (row["etag"], row["last_modified"], row["digest"]) == ('"x"', "yesterday", None)
 
 

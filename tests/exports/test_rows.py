@@ -115,5 +115,17 @@ def test_a_full_disk_leaves_nothing(crawl: Path, tmp_path: Path) -> None:
     assert contents(tmp_path) == {}
 
 
+def test_a_limit_of_file_sizes_is_named(tmp_path: Path) -> None:
+    commit_rows(tmp_path / "crawl", "update", 1, {"documents": [PAGES[0] | {"text": "word " * 2_000}]})
+    (tmp_path / "out").mkdir()
+    words = [*PROGRAM, "export", "documents", str(tmp_path / "crawl"), str(tmp_path / "out" / "x.csv")]
+    limited = ["bash", "-c", 'ulimit -f 2; exec "$@"', "bash", *words]
+    ran = subprocess.run(limited, capture_output=True, text=True, check=False)
+    remedy = "raise the limit of file sizes (ulimit -f) and run the command again"
+    line = f"beamtrawl: cannot write {tmp_path}/out/x.csv: File too large; {remedy}\n"
+    assert (ran.returncode, ran.stderr) == (1, line)
+    assert contents(tmp_path / "out") == {}
+
+
 def test_examples() -> None:
     assert doctest.testmod(module).failed == 0

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
@@ -169,6 +170,44 @@ def test_pages_that_are_visited_again_changed_or_not(tmp_path: Path) -> None:
     assert states(tmp_path)[other]["changes"] == 2
     index = Index.open(CrawlDir(str(tmp_path)))
     assert [index.search(query).total for query in ("wheel", "still")] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("header", "reason", "column"),
+    [
+        (("X-Robots-Tag", "noindex"), "denied_meta", ("noindex", True)),
+        (("X-Robots-Tag", "unavailable_after: 2020-01-01"), "denied_meta", ("noindex", True)),
+        (("Content-Usage", "search=n"), "denied_search", ("search", False)),
+    ],
+)
+def test_what_a_304_says_of_the_index_holds_at_once(
+    header: tuple[str, str], reason: str, column: tuple[str, bool], tmp_path: Path
+) -> None:
+    """As nginx, whose `add_header` adds it to a 304 too; its headers replace the stored ones (RFC 9111, 3.2)."""
+    first, more = html("Mill", "The wheel turns."), list[tuple[str, str]]()
+
+    def page(headers: Mapping[str, str]) -> Answer:
+        if headers.get("if-none-match") == '"v1"':
+            return Answer(304, headers=tuple(more))
+        return Answer(body=first.body, headers=(*first.headers, ("ETag", '"v1"'), *more))
+
+    def found() -> int:
+        return Index.open(CrawlDir(str(tmp_path))).search("wheel").total
+
+    with Web({"a.test": {"/": page}}) as web:
+        crawl(tmp_path, [url := web.url("a.test")])
+        crawl(tmp_path, rounds=1, **NOW_AGAIN)
+        assert (found(), states(tmp_path)[url]["reason"]) == (1, "not_modified")
+        more.append(header)
+        crawl(tmp_path, rounds=1, **NOW_AGAIN)
+        assert (found(), states(tmp_path)[url]["reason"]) == (0, reason)
+        crawl(tmp_path, rounds=1)
+        assert rows(tmp_path, "documents")[-1][column[0]] is column[1]
+        assert [row["outcome"] for row in rows(tmp_path, "visits")][2:] == ["not_modified", "fetched"]
+        assert found() == 0
+        more.clear()
+        crawl(tmp_path, rounds=1, **NOW_AGAIN)
+        assert found() == 1
 
 
 def test_a_page_that_waits_in_the_frontier_is_not_put_there_again(tmp_path: Path) -> None:

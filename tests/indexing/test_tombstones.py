@@ -35,6 +35,8 @@ _TROUBLE = (
 VISITS = {
     "still there": (Outcome.FETCHED, {"digest": DIGEST}, None),
     "NOINDEX now": (Outcome.FETCHED, {"digest": DIGEST, "denied_meta": True}, "denied_meta"),
+    "NOINDEX in a 304": (Outcome.NOT_MODIFIED, {"denied_meta": True}, "denied_meta"),
+    "search=no in a 304": (Outcome.NOT_MODIFIED, {"denied_search": True}, "denied_search"),
     "of a kind that is not read": (Outcome.FETCHED, {}, "unwanted_type"),
     "moved": (Outcome.REDIRECTED, {}, "redirected"),
     "sent to another spelling of its URL": (Outcome.REDIRECTED, {"respelled": "http://a.test/?s=1"}, None),

@@ -168,6 +168,14 @@ FEEDS = {
         *("The <title>", "a b<c", ["Use of <canvas> &amp; co"], "Use of <canvas> &amp; co\none\ntwo <br>\nthree", ""),
         [("/dir/b", "Use of <canvas> &amp; co")],
     ),
+    "Atom: Base64 is no text (RFC 4287, 4.1.3.3)": (
+        '<feed xmlns="http://www.w3.org/2005/Atom"><title>A</title>'
+        '<entry><title>B</title><summary>a map</summary><content type="image/png">iVBORw0KGgo=</content></entry>'
+        '<entry><title>C</title><content type="text/plain">words</content></entry>'
+        '<entry><title>D</title><content type="application/xhtml+xml; charset=utf-8">words</content></entry>'
+        '<entry><title>E</title><content mode="base64" type="text/html">RXhhbXBsZQ==</content></entry></feed>',
+        *("A", "", ["B", "C", "D", "E"], "B\na map\nC\nwords\nD\nwords\nE", "", []),
+    ),
     "RSS: elements of other namespaces stand back, and markup that was not escaped has blocks": (
         '<rss xmlns:media="http://search.yahoo.com/mrss/"><channel><title>A</title><item><media:title>m</media:title>'
         "<title>B</title><link>b</link><media:content><media:title>Logo</media:title></media:content>"

@@ -153,7 +153,7 @@ def _judge(
     rows = links_column(parsed, url_filter, FOLLOWED_KINDS | _KINDS.link_kinds).to_pylist()
     for (visit, page, _), links in zip(parsed, rows, strict=True):
         found.append((visit, page, links))
-        facts.append(fact_row(visit, page) | {"respelled": None})
+        facts.append(fact_row(visit, page, "robot") | {"respelled": None})
         seen.append((visit, probe_page(visit, "robot", _KIND_NAMES) if visit["kind"] == PROBE else page))
         if page is None:
             continue

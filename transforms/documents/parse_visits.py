@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -24,7 +25,7 @@ from ..http import media_types
 from ..http.reply import Headers, header, stored_headers
 from ..observers.registry import OpenObservers, alert_rows
 from ..outcomes import Outcome
-from ..parsing import rel_canonical
+from ..parsing import rel_canonical, robots_meta
 from ..parsing.boilerplate import without_boilerplate
 from ..parsing.crawl_scope import CrawlScope
 from ..parsing.html_links import FOLLOWED_KINDS, Link, refresh
@@ -73,7 +74,7 @@ def parse_visit(
     headers = stored_headers(visit)
     body, media_type = visit["body"] or b"", visit["media_type"]
     page = parse_page(body, visit["url"], media_type, headers, robot, kinds, rules, detects_language)
-    if page is not None and page.unavailable_after is not None and page.unavailable_after <= visit["fetched_at"]:
+    if page is not None and _keeps_out(page, visit["fetched_at"]):
         page = dataclasses.replace(page, noindex=True)
     usage, signals = visit.get("robots_usage"), visit.get("robots_signals")
     if page is not None and (usage or signals):
@@ -154,7 +155,13 @@ def respelled(visit: dict[str, Any], links: pa.ListScalar) -> str | None:
     return link["target_url"] if is_same and is_followed else None
 
 
-def fact_row(visit: dict[str, Any], page: Page | None) -> dict[str, Any]:
+def _keeps_out(directives: Page | robots_meta.Directives, at: datetime) -> bool:
+    """Whether a page asks not to be indexed, at a time."""
+    return directives.noindex or (directives.unavailable_after is not None and directives.unavailable_after <= at)
+
+
+def fact_row(visit: dict[str, Any], page: Page | None, robot: str) -> dict[str, Any]:
+    """A row of FACTS, without `respelled`. A 304 says in its headers what holds from now on (RFC 9111, 3.2)."""
     headers = stored_headers(visit)
     row = {name: visit.get(name) for name in FACTS.names}
     if visit["kind"] != EXTERNAL:  # nothing is stored that a server could say is still the same
@@ -162,6 +169,10 @@ def fact_row(visit: dict[str, Any], page: Page | None) -> dict[str, Any]:
     if page is not None:
         row["digest"], row["denied_meta"] = page.digest, page.noindex
         row["denied_search"] = page.usage.search() is False
+    elif visit["outcome"] == Outcome.NOT_MODIFIED and visit["kind"] is None:
+        directives = robots_meta.from_headers(headers, robot)
+        row["denied_meta"] = _keeps_out(directives, visit["fetched_at"])
+        row["denied_search"] = directives.usage.search() is False
     return row
 
 
@@ -259,7 +270,7 @@ class ParseFn(StageFn):
         pages, facts, seen = [], [], []
         alerts: dict[int, list[Any]] = {}
         for number, (visit, page, found) in enumerate(parsed):
-            facts.append(fact_row(visit, page) | {"respelled": respelled(visit, links[number])})
+            facts.append(fact_row(visit, page, self._robot) | {"respelled": respelled(visit, links[number])})
             if page is not None or found:
                 pages.append(page_row(visit, page, found))
             if self._taken.requisites:

@@ -59,11 +59,12 @@ def after_visit(url: Row, fact: Row, limits: Limits, follows: bool = True) -> tu
     A URL deferred because of its host does not count as tried; it fails once the host has failed too often in a row.
     If the robots.txt of its origin alone cannot be fetched, and the host answers otherwise, it counts as tried: nothing
     else would ever end a link to the other scheme of a host that has only one. A URL that redirects to another spelling
-    of itself is visited under that spelling.
+    of itself is visited under that spelling, and a page whose 304 takes it out of the index as it is now.
     """
     outcome = Outcome(fact["outcome"])
     tries = _tries(url["failures"], outcome, fact, limits)
-    again = follows and (tries.again or fact["respelled"] is not None)
+    is_denied_unread = outcome is Outcome.NOT_MODIFIED and bool(fact["denied_meta"] or fact["denied_search"])
+    again = follows and (tries.again or fact["respelled"] is not None or is_denied_unread)
     state = "due" if again else "probed" if url.get("kind") == PROBE else _STATES.get(outcome, "failed")
     changed = url | {
         "state": state,

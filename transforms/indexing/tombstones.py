@@ -32,8 +32,8 @@ def removals_of_visits(facts: pa.Table) -> pa.Table:
     reason = pc.case_when(
         pc.make_struct(
             is_taken_back(facts),
-            pc.and_(fetched, pc.fill_null(facts["denied_meta"], False)),
-            pc.and_(fetched, pc.fill_null(facts["denied_search"], False)),
+            pc.fill_null(facts["denied_meta"], False),
+            pc.fill_null(facts["denied_search"], False),
             pc.and_(fetched, pc.is_null(facts["digest"])),  # its kind of content is no longer parsed
         ),
         facts["outcome"],

@@ -20,6 +20,7 @@ _ROOTS = frozenset({"rss", "RDF", "feed"})
 _ENTRIES = frozenset({"item", "entry"})
 _CONTENTS = ("content", "description", "summary")  # the fullest first
 _ATOM = "{http://www.w3.org/2005/Atom}"
+_BINARY = re.compile(r"(?!text/)[^/]+/(?!.*\bxml\s*(?:;|$)).*", re.IGNORECASE | re.DOTALL)
 _TAG_PREFIX = re.compile(r"(</?)[\w.-]+:")
 _DATES = ("lastBuildDate", "updated", "pubDate", "date", "modified")
 _MAX_ENTRIES = 1_000
@@ -128,7 +129,12 @@ def _fields(element: Any, *names: str) -> list[Any]:
 
 
 def _plain(field: Any) -> str:
-    """The text of a field: the literal one of Atom's type `text`, the default there (RFC 4287, 3.1.1); else of HTML."""
+    """The text of a field: the literal one of Atom's type `text`, the default there (RFC 4287, 3.1.1); else of HTML.
+
+    None of Base64: what is neither text nor XML by its media type (4.1.3.3), and that mode of Atom 0.3.
+    """
+    if field.get("mode") == "base64" or _BINARY.fullmatch(field.get("type", "")):
+        return ""
     text = "".join(field.itertext())
     if len(field):
         text = "".join(etree.tostring(node, encoding="unicode") for node in field)
