@@ -62,11 +62,7 @@ def build(pipeline: beam.Pipeline, step: DropBodiesStep) -> None:
 
 
 def drop_bodies(
-    crawl: CrawlDir,
-    engine: Engine,
-    rounds: int,
-    least_share: float = 0.0,
-    damage: Damage | None = None,
+    crawl: CrawlDir, engine: Engine, rounds: int, least_share: float = 0.0, damage: Damage | None = None
 ) -> Manifest | None:
     """Remove the bodies of visits more than `rounds` rounds ago, but for the newest of each page, and commit.
 

@@ -208,11 +208,7 @@ class Answers:
         return matches, total, weaker, candidates, total + weaker - before > len(candidates)
 
     def _shown(
-        self,
-        condition: Condition,
-        scored: Mapping[Unit, Scored],
-        scoring: Sequence[Weighted],
-        now: np.datetime64,
+        self, condition: Condition, scored: Mapping[Unit, Scored], scoring: Sequence[Weighted], now: np.datetime64
     ) -> Mask:
         """The documents that match a condition and may be shown: of copies the best, of several crawls the newest."""
         corpus = self._corpus

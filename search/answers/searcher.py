@@ -202,10 +202,7 @@ class Index:
         return self._corpus.cached()
 
     def warm(
-        self,
-        cached: Sequence[tuple[Unit, int]] = (),
-        goes_on: Callable[[], bool] = lambda: True,
-        least: int = SLOW,
+        self, cached: Sequence[tuple[Unit, int]] = (), goes_on: Callable[[], bool] = lambda: True, least: int = SLOW
     ) -> None:
         """Read ahead the words that misspellings are compared with, and, while `goes_on`, postings.
 

@@ -74,6 +74,5 @@ class Storage:
 
     index_rounds: int | None = setting(None, "Number of past rounds that search --as-of can be asked for. Unset: all.")
     body_rounds: int | None = setting(
-        None,
-        "Number of past rounds of which all bodies are kept; of others, the newest of each page. Unset: all.",
+        None, "Number of past rounds of which all bodies are kept; of others, the newest of each page. Unset: all."
     )
