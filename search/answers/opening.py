@@ -53,17 +53,17 @@ def open_crawl(
     checksums = {file.path: file.checksum for manifest in manifests for file in manifest.index_files}
     with ThreadPoolExecutor(16) as pool:  # the latency of a store is that of one request
         places = [(crawl.root, part.folder, part.links) for part in live.segments]
-        segments = list(
-            pool.map(lambda place: known.get(place) or Segment(place[0], place[1], place[2], checksums), places)
-        )
-    masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
+        segments = list(pool.map(lambda place: known.get(place) or Segment(*place, checksums), places))
+    hidden = list[Callable[[pa.ChunkedArray], Mask]]()
     if blocks := read_blocks(crawl):
-        masks = [m & ~np.asarray(blocks.mask(s.facts["url"])) for m, s in zip(masks, segments, strict=True)]
+        hidden.append(lambda urls: np.asarray(blocks.mask(urls)))
     if signals := read_signals(crawl, manifests):
-        masks = [m & ~signals.hides(s.facts["url"]) for m, s in zip(masks, segments, strict=True)]
+        hidden.append(signals.hides)
     if leave_out is not None:
-        is_left_out = leave_out(crawl, manifests)
-        masks = [m & ~is_left_out(s.facts["url"]) for m, s in zip(masks, segments, strict=True)]
+        hidden.append(leave_out(crawl, manifests))
+    masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
+    for is_hidden in hidden:
+        masks = [mask & ~is_hidden(s.facts["url"]) for mask, s in zip(masks, segments, strict=True)]
     last = max(manifest.round for manifest in manifests if manifest.step not in WITHOUT_INDEX)
     return Opened(segments, masks, read_synonyms(crawl), last if as_of is None else as_of)
 

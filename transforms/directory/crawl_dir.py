@@ -38,6 +38,11 @@ class Step:
     kind: str
     round: int
 
+    @property
+    def frontier_round(self) -> int:
+        """The round that visits a URL which is put into the frontier now."""
+        return self.round + (self.kind == "update")
+
 
 def next_step(manifests: Iterable[Manifest]) -> Step:
     """The next step of the crawl, derived from the committed steps alone."""
