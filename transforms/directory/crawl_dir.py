@@ -55,6 +55,11 @@ def next_step(manifests: Iterable[Manifest]) -> Step:
     return Step("fetch", last["update"] + 1)
 
 
+def last_updated(manifests: Iterable[Manifest]) -> int:
+    """The last round whose update step is committed."""
+    return max((m.round for m in manifests if m.step == "update"), default=0)
+
+
 def files_of(manifests: Iterable[Manifest], table: str) -> list[TableFile]:
     """The files of a table, oldest round first."""
     return [file for m in manifests for file in m.files if file.table == table]
