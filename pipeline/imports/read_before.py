@@ -1,4 +1,4 @@
-"""What an import finds: URLs that the crawl knows, and captures that an attempt has read already."""
+"""Reads what is there before an import: URLs of the crawl, and captures that an earlier attempt has read."""
 
 from collections.abc import Iterator, Sequence
 

@@ -90,9 +90,8 @@ class Answers:
     ) -> Answer:
         """The answer to a query with its first `most` candidates, from a place on.
 
-        If somebody is still `typing` it, its last word is the beginning of one, and titles that begin so come first.
-
-        If exclusions leave nothing, they are text.
+        While it is being typed (`typing`), its last word stands for all that begin with it, and titles that begin so
+        come first. If exclusions leave nothing, they are text.
         """
         text, last = unfinished(query) if typing else (query, "")
         read = functools.partial(parse, text, self._morphemes, facts=self._corpus.fact_names)

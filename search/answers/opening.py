@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ...transforms.blocks.files import read_blocks
 from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest, MisnamedError
-from ...transforms.indexing.live_segments import live_index
+from ...transforms.indexing.live_segments import LiveSegment, live_index
 from ...transforms.indexing.tombstones import alive, read_tombstones
 from ...transforms.robots.stored_signals import read_signals
 from ..index.segment import Segment
@@ -51,9 +51,13 @@ def open_crawl(
     live = live_index(manifests, as_of)
     tombstones = read_tombstones(crawl.root, [file.path for _, file in live.tombstones])
     checksums = {file.path: file.checksum for manifest in manifests for file in manifest.index_files}
+
+    def open_segment(part: LiveSegment) -> Segment:
+        place = (crawl.root, part.folder, part.links)
+        return known.get(place) or Segment(*place, checksums)
+
     with ThreadPoolExecutor(16) as pool:  # the latency of a store is that of one request
-        places = [(crawl.root, part.folder, part.links) for part in live.segments]
-        segments = list(pool.map(lambda place: known.get(place) or Segment(*place, checksums), places))
+        segments = list(pool.map(open_segment, live.segments))
     hidden = list[Callable[[pa.ChunkedArray], Mask]]()
     if blocks := read_blocks(crawl):
         hidden.append(lambda urls: np.asarray(blocks.mask(urls)))

@@ -1,4 +1,4 @@
-"""What a record says of a URL: a capture to import, or the reason why it is skipped."""
+"""Interprets the records of archives: a capture to import, or the reason why a record is skipped."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Why links were not followed: counts by reason and host, with a few samples."""
+"""Counts links that were not followed, by reason and host, with a few samples."""
 
 from collections.abc import Iterable, Iterator
 

@@ -107,9 +107,9 @@ def judge_contents(
             found.changed.append(content | {"site": key[1]})
     taken_over = {row["url_key"] for row in found.copies}
     found.copies.extend(row for row in _copies(contents, owners) if row["url_key"] not in taken_over)
-    nobody = {"url_key": None, "url": None, "depth": None}
+    no_owner = {"url_key": None, "url": None, "depth": None}
     found.changed.extend(
-        row | nobody | {"site": key[1], "foreign": None}
+        row | no_owner | {"site": key[1], "foreign": None}
         for key, row in keepers.items()
         if row["url_key"] and key not in owners
     )

@@ -1,4 +1,4 @@
-"""Which waiting URLs are not requested: those that are blocked, and those that the settings of now exclude."""
+"""Finds waiting URLs that are not requested: blocked ones, and those that the current settings exclude."""
 
 import functools
 from collections.abc import Collection, Mapping, Sequence

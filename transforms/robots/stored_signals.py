@@ -1,4 +1,4 @@
-"""What robots.txt files and licences (RSL) say now about uses of pages that were fetched at any time."""
+"""Signals of the current robots.txt files and licences (RSL) about pages that were fetched at any time."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

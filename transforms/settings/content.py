@@ -1,4 +1,4 @@
-"""What is done with fetched content, and what is kept of it."""
+"""Settings of the processing and the storage of fetched content."""
 
 import dataclasses
 

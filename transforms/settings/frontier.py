@@ -1,4 +1,4 @@
-"""Which URLs are crawled, how many, in which order and how often."""
+"""Settings of the URLs that are crawled: which, how many, in which order and how often."""
 
 import dataclasses
 
