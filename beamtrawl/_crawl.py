@@ -16,10 +16,9 @@ from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.directory.crawl_settings import stored_settings
 from beamtrawl.transforms.directory.named_crawls import named_crawls
 from beamtrawl.transforms.settings import Settings
-from beamtrawl.transforms.sql import queries as sql
-from beamtrawl.transforms.sql import views as sql_views
+from beamtrawl.transforms.sql import queries as sql, views as sql_views
 from beamtrawl.transforms.tables.schemas import TABLES
-from beamtrawl.transforms.urls import canonicalize
+from beamtrawl.transforms.urls.canonical import canonicalize
 
 if TYPE_CHECKING:
     import duckdb

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import operator
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -80,9 +82,7 @@ class Table(Rows):
 
     def scanner(self, **options: Any) -> ds.Scanner:
         """An Arrow scanner of the rows; options are those of `pyarrow.dataset.Scanner`, such as `batch_size`."""
-        condition = None
-        for part in self._filters:
-            condition = part if condition is None else condition & part
+        condition = functools.reduce(operator.and_, self._filters) if self._filters else None
         options = {"columns": list(self._columns), "filter": condition} | options
         if self._is_snapshot:
             return ds.Scanner.from_batches(self._newest(), **options)

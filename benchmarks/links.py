@@ -29,10 +29,10 @@ from beamtrawl.pipeline.crawl import run_crawl
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.process.garbage import collect_rarely
-from beamtrawl.transforms import urls
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, iso
 from beamtrawl.transforms.settings import Scope, Settings
 from beamtrawl.transforms.tables.table_files import TableWriter
+from beamtrawl.transforms.urls.canonical import canonicalize, host, url_key
 from beamtrawl.transforms.urls.filters import UrlFilter
 from tests.support.crawls import Silent
 
@@ -56,7 +56,7 @@ def read_pages(directories: Iterable[str], count: int) -> Iterator[Page]:
     for number, directory in enumerate(directories):
         files = (file for file in sorted(Path(directory).rglob("*.htm*")) if file.is_file() and file.stat().st_size)
         for file in itertools.islice(files, count):
-            url = urls.canonicalize(f"http://site-{number}.test/{file.relative_to(directory).as_posix()}")
+            url = canonicalize(f"http://site-{number}.test/{file.relative_to(directory).as_posix()}")
             yield page(url or "", file.read_bytes())
 
 
@@ -107,7 +107,7 @@ def update(pages: list[Page]) -> float:
 
 
 def _visit(one: Page, now: datetime) -> dict:
-    row = {"url_key": urls.url_key(one.url), "url": one.url, "host": urls.host(one.url), "round": 1, "fetched_at": now}
+    row = {"url_key": url_key(one.url), "url": one.url, "host": host(one.url), "round": 1, "fetched_at": now}
     row |= {"outcome": "fetched", "status": 200, "media_type": "text/html", "headers": [], "body": one.body, "depth": 0}
     return row | {"priority": 1.0, "redirects": 0, "attempt": 1, "discovered_round": 0}
 
@@ -122,15 +122,15 @@ def main() -> None:
         read_pages(arguments.directories, arguments.pages) if arguments.directories else made_up(arguments.pages)
     )
     count = sum(len(one.references) for one in pages)
-    url_filter = UrlFilter(Scope(), frozenset(urls.host(one.url) for one in pages))
+    url_filter = UrlFilter(Scope(), frozenset(host(one.url) for one in pages))
     print(f"{len(pages)} pages, {count} distinct references, {sum(len(one.body) for one in pages) / 1e6:.0f} MB")
 
     def plain() -> None:
-        follow(pages, urls.canonicalize, url_filter.reject_url, urls.url_key)
+        follow(pages, canonicalize, url_filter.reject_url, url_key)
 
     def cached() -> None:
         remember = functools.lru_cache(maxsize=2**15)
-        follow(pages, remember(urls.canonicalize), remember(url_filter.reject_url), remember(urls.url_key))
+        follow(pages, remember(canonicalize), remember(url_filter.reject_url), remember(url_key))
 
     without, with_caches = (min(seconds(way) for _ in range(_RUNS)) for way in (plain, cached))
     print(f"links a second: {count / without:,.0f} without caches, {count / with_caches:,.0f} with")

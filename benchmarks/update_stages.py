@@ -24,7 +24,6 @@ from links import Page, update
 from main_text import files
 
 from beamtrawl.runners.process.garbage import collect_rarely
-from beamtrawl.transforms import urls
 from beamtrawl.transforms.documents.found_links import links_column
 from beamtrawl.transforms.documents.page_yield import yield_rows
 from beamtrawl.transforms.documents.parse_visits import judged
@@ -38,6 +37,7 @@ from beamtrawl.transforms.settings import Scope
 from beamtrawl.transforms.tables.schemas import DOCUMENTS, VISITS
 from beamtrawl.transforms.traps.news import Duplicates
 from beamtrawl.transforms.traps.watch_host import watch_host
+from beamtrawl.transforms.urls.canonical import canonicalize, host as host_of, url_key
 from beamtrawl.transforms.urls.filters import UrlFilter
 
 _RUNS = 3
@@ -85,7 +85,7 @@ def extract_main_text(html: str) -> main_text.Text:
 
 
 def visit_of(url: str) -> Any:
-    visit = dict.fromkeys(VISITS.names) | {"url": url, "url_key": urls.url_key(url), "outcome": Outcome.FETCHED}
+    visit = dict.fromkeys(VISITS.names) | {"url": url, "url_key": url_key(url), "outcome": Outcome.FETCHED}
     return visit | {"depth": 1, "redirects": 0, "priority": 1.0, "links_without_news": False, "foreign": False}
 
 
@@ -98,7 +98,7 @@ def judge_templates(rows: list[Any]) -> None:
     """All pages of a site in one round, of which nothing is known before."""
     by_host: dict[str, list[Any]] = {}
     for row in rows:
-        by_host.setdefault(urls.host(row["url"]), []).append(row)
+        by_host.setdefault(host_of(row["url"]), []).append(row)
     started = time.process_time()
     for host, own in by_host.items():
         watch_host(host, own, Duplicates({}, {}), (), (), {}, lambda url: False, 1, b"key")
@@ -126,14 +126,14 @@ def stages(pages: list[Page]) -> None:
     timed("quality and signature", lambda url, page: judged(url, page, near=True), addresses, parsed)
     visited = [(visit_of(url), page) for url, page in zip(addresses, parsed, strict=True)]
     judge_templates(timed_together("words that may be news", first_yields, visited))
-    url_filter = UrlFilter(Scope(), frozenset(urls.host(url) for url in addresses))
+    url_filter = UrlFilter(Scope(), frozenset(host_of(url) for url in addresses))
     visit = {"depth": 0, "redirects": 0}
     rows = [(visit, page, links) for page, links in zip(parsed, found, strict=True)]
     groups = [rows[start : start + _ROW_GROUP] for start in range(0, len(rows), _ROW_GROUP)]
     column = "links: filter, key, convert to a column"
     timed_together(column, lambda _: [links_column(group, url_filter) for group in groups], rows)
     documents = [
-        {"url": url, "host": urls.host(url), "title": page.title, "text": page.text, "headings": page.headings}
+        {"url": url, "host": host_of(url), "title": page.title, "text": page.text, "headings": page.headings}
         for url, page in zip(addresses, parsed, strict=True)
     ]
     table = pa.Table.from_pylist(documents, schema=DOCUMENTS)
@@ -152,7 +152,7 @@ def main() -> None:
     arguments = parser.parse_args()
     collect_rarely()  # as the program does
     pages = [
-        Page(urls.canonicalize(f"http://site-{number}.test/{file.relative_to(folder).as_posix()}") or "", body, [])
+        Page(canonicalize(f"http://site-{number}.test/{file.relative_to(folder).as_posix()}") or "", body, [])
         for number, folder in enumerate(arguments.directories)
         for file in files(folder)[: arguments.pages]
         if (body := file.read_bytes())

@@ -68,8 +68,7 @@ def add_revisits(
 
 def add_all(crawl: CrawlDir, engine: Engine) -> None:
     """Put all pages that were ever visited into the frontier, once, with what makes the requests conditional."""
-    step = next_step(crawl.manifests())
-    _add_old(crawl, Everything(), engine, step.round + (step.kind == "update"))
+    _add_old(crawl, Everything(), engine, next_step(crawl.manifests()).frontier_round)
 
 
 def _add_planned(crawl: CrawlDir, engine: Engine, round_: int) -> None:

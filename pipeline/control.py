@@ -1,4 +1,4 @@
-"""What a caller sees of a crawl: its progress, and why it ended; and how to stop it."""
+"""The interface to a running crawl: its progress, the reason of its end, and a signal that stops it."""
 
 import threading
 from datetime import datetime

@@ -39,10 +39,11 @@ def run_crawl(
         crawl_secret(crawl)  # a file of somebody else ends the crawl before its first request
     with contextlib.suppress(Stopped):
         follow_index_scope(crawl, current, until(engine, stop), observer)
-    release_allowed_urls(crawl, current.traps, datetime.now(UTC))
-    release_reopened_urls(crawl, current.traps, datetime.now(UTC))
-    release_targets(crawl, datetime.now(UTC))
-    release_aliases(crawl, current.aliases, datetime.now(UTC))
+    now = datetime.now(UTC)
+    release_allowed_urls(crawl, current.traps, now)
+    release_reopened_urls(crawl, current.traps, now)
+    release_targets(crawl, now)
+    release_aliases(crawl, current.aliases, now)
     end = _run_rounds(crawl, settings, engine, observer, stop, Run(rounds))
     return with_counts(end, crawl, with_released(crawl, settings))
 

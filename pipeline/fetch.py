@@ -9,7 +9,6 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..transforms import urls
 from ..transforms.batches.semi_join import CollectHosts
 from ..transforms.directory.pieces import Leftovers
 from ..transforms.directory.waiting import Waiting
@@ -24,6 +23,7 @@ from ..transforms.settings import Politeness
 from ..transforms.tables.key_scan import Wanted, matching_rows
 from ..transforms.tables.schemas import HOSTS, ROBOTS, TIME, TRAP_QUEUES, TRAP_SAMPLES, TRAPS, HostRow
 from ..transforms.tables.table_files import read_table
+from ..transforms.urls.canonical import domain
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,11 +110,9 @@ def known_rows(
         case "robots":
             yield from known_robots_rows(given, root, hosts, now)
         case "hosts":
-            states = known_hosts(given, root, hosts)
-            yield from ((host, state(row)) for host, row in states)
+            yield from ((host, state(row)) for host, row in known_hosts(given, root, hosts))
         case "resting":
-            states = resting_hosts(given, root, politeness, now)
-            yield from ((host, state(row)) for host, row in states)
+            yield from ((host, state(row)) for host, row in resting_hosts(given, root, politeness, now))
         case "states":
             yield from ((row["host"], settled(row, now, seen_since or now)) for row in state_rows(root, given))
         case "traps":
@@ -140,8 +138,7 @@ def known_hosts(path: str, root: str, hosts: Wanted) -> Iterator[tuple[str, Host
 def resting_hosts(path: str, root: str, politeness: Politeness, now: datetime) -> Iterator[tuple[str, HostRow]]:
     """Yield the same for hosts after whose last response a shared queue is not due yet."""
     rows = read_table(root, [path], HOSTS, STATE_COLUMNS)
-    known = rows.filter(pc.is_valid(rows["last_fetched_at"])).to_pylist()
-    for row in known:
+    for row in rows.filter(pc.is_valid(rows["last_fetched_at"])).to_pylist():
         if row["last_fetched_at"] + timedelta(seconds=shared_rest(host_state(row), politeness)) > now:
             yield row["host"], row
 
@@ -158,8 +155,11 @@ _JUDGED = [
     *("redirected", "reached", "budget", "unresolved", "recent_pages", "recent_fresh", "waiting", "requested"),
 ]
 _QUEUED = ["host", "template", "kind", "round", "waiting", "held"]
-_LIMITING = {"traps": (TRAPS, _JUDGED), "trap_samples": (TRAP_SAMPLES, ["host", "forms"])}
-_LIMITING |= {"trap_queues": (TRAP_QUEUES, _QUEUED)}
+_LIMITING = {
+    "traps": (TRAPS, _JUDGED),
+    "trap_samples": (TRAP_SAMPLES, ["host", "forms"]),
+    "trap_queues": (TRAP_QUEUES, _QUEUED),
+}
 
 _EARLIER = ("robots", "hosts", "traps", "visited")
 _TAGS = {"resting": "hosts", "states": "hosts"}
@@ -168,4 +168,4 @@ _TAGS = {"resting": "hosts", "states": "hosts"}
 
 def by_domain(host: str, row: Any) -> tuple[str, tuple[str, Any]]:
     """Return (domain of the host, (host, row))."""
-    return urls.domain(host), (host, row)
+    return domain(host), (host, row)

@@ -148,10 +148,7 @@ def fetch_round(
     promises = write_promises(crawl.root, step.round, find_promises(crawl, attempts_prefix(step)))
     files = [*situation.leftovers.files, *attempt.pieces(), *promises]
     manifest = attempt.commit(
-        files=files,
-        settings_digest=settings_digest(settings),
-        settings=changed_values(settings),
-        fitted=fitted,
+        files=files, settings_digest=settings_digest(settings), settings=changed_values(settings), fitted=fitted
     )
     observer.step_committed(manifest)
     return manifest

@@ -98,8 +98,7 @@ def decide(run: Run, outlook: Outlook, now: datetime) -> Fetch | Wait | End:
     def end(reason: str, due_at: datetime | None = None) -> End:
         if outlook.only_external:
             return End("max_pages", run.rounds)
-        blocked, excluded, refused = outlook.blocked, outlook.excluded, outlook.refused
-        full = outlook.full
+        blocked, excluded, refused, full = outlook.blocked, outlook.excluded, outlook.refused, outlook.full
         return End(reason, run.rounds, due_at, blocked=blocked, excluded=excluded, refused=refused, full=full)
 
     if outlook.planned_at is not None and (coming is None or coming.first > soon):

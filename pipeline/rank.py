@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..transforms.batches.writers import ReportFiles
-from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, next_step
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, last_updated
 from ..transforms.indexing.link_folders import links_folder
 from ..transforms.indexing.live_segments import live_index
 from ..transforms.indexing.segment_files import INDEX_FILE
@@ -65,7 +65,7 @@ def rank(
     manifests = crawl.require_manifests()
     for table in ("links", "documents"):
         require_whole_once(crawl.root, files_of(manifests, table))
-    attempt = Attempt.after_earlier(crawl, Step("rank", next_step(manifests).round - 1))
+    attempt = Attempt.after_earlier(crawl, Step("rank", last_updated(manifests)))
     suffix = uuid.uuid4().hex[:8]
     folders = {segment.folder: links_folder(segment.folder, suffix) for segment in live_index(manifests).segments}
     parts = parts_of(crawl.root, [file.path for file in files_of(manifests, "links")])

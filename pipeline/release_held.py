@@ -129,11 +129,7 @@ def _freed_by(crawl: CrawlDir, rules: Rules) -> Callable[[Row], bool]:
 
 
 def _release(
-    crawl: CrawlDir,
-    now: datetime,
-    states: Sequence[str],
-    is_wanted: Callable[[Row], bool],
-    is_without_news: bool,
+    crawl: CrawlDir, now: datetime, states: Sequence[str], is_wanted: Callable[[Row], bool], is_without_news: bool
 ) -> int:
     """Commit a frontier of URLs in some states. They stay in their state until they have been visited."""
     manifests = crawl.manifests()
@@ -147,11 +143,9 @@ def commit_frontier(crawl: CrawlDir, manifests: Sequence[Manifest], rows: Sequen
     """Commit rows of the next frontier, if there are any, and return their number."""
     if not rows:
         return 0
-    step = next_step(manifests)
     with registered(crawl) as (claimed, stem):
-        if file := write_frontier(claimed.root, step.round + (step.kind == "update"), rows, stem):
-            ended = iso(datetime.now(UTC))
-            counters = {"released": len(rows)}
+        if file := write_frontier(claimed.root, next_step(manifests).frontier_round, rows, stem):
+            ended, counters = iso(datetime.now(UTC)), {"released": len(rows)}
             manifest = Manifest("seeds", 0, "", (file,), counters, (), iso(now), ended)
             claimed.commit(manifest, f"-{uuid.uuid4().hex[:8]}")
     return len(rows)

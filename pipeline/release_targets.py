@@ -6,7 +6,7 @@ The target is in another partition than the redirect, so the update step that fi
 from collections.abc import Sequence
 from datetime import datetime
 
-from ..transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, next_step, paths_of
+from ..transforms.directory.crawl_dir import CrawlDir, Manifest, files_of, last_updated, paths_of
 from ..transforms.frontier.link_targets import CLAIMED, is_own_redirect
 from ..transforms.tables.key_scan import Wanted, matching_rows
 from ..transforms.tables.schemas import URLS, VISITS, Row
@@ -28,7 +28,7 @@ def release_targets(crawl: CrawlDir, now: datetime) -> int:
     manifests = crawl.manifests()
     if not updated_with(manifests, CLAIMED):
         return 0
-    hops = [(row, row["redirects"] or 0) for row in _claimed(crawl.root, manifests, next_step(manifests).round - 1)]
+    hops = [(row, row["redirects"] or 0) for row in _claimed(crawl.root, manifests, last_updated(manifests))]
     wanted: dict[bytes, Row] = {}
     for _ in range(MAX_REDIRECTS):
         hops = [hop for hop in hops if not is_foreign(hop[0]["redirect_to"], hop[0]["url"])]

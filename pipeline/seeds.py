@@ -100,12 +100,10 @@ def add_seeds(crawl: CrawlDir, seeds: Sequence[Seed], settings_digest: str, now:
         again.pop(key, None)
     new = {key: seed for key, seed in sorted(unique.items()) if key not in states}
     if new or again:
-        step = next_step(manifests)
-        round_ = step.round + (step.kind == "update")
-        suffix = "" if not manifests else "-" + uuid.uuid4().hex[:8]
+        suffix = f"-{uuid.uuid4().hex[:8]}" if manifests else ""
         counters = {"seeds": len(new) + len(again)}
         with registered(crawl) as (claimed, stem):
-            files = tuple(_write(claimed.root, new, again, round_, stem))
+            files = tuple(_write(claimed.root, new, again, next_step(manifests).frontier_round, stem))
             ended = iso(datetime.now(UTC))
             claimed.commit(Manifest("seeds", 0, settings_digest, files, counters, (), iso(now), ended), suffix)
     return Added(len(new), len(again), len(states) - len(again))

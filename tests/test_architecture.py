@@ -64,11 +64,11 @@ def test_a_module_keeps_to_its_place() -> None:
     assert {str(module): found for module, source in SOURCES.items() if (found := offences(module, source))} == {}
 
 
-MAX_ROOMS = 56
+MAX_ROOMS = 54
 MAX_IMPORTS = 401
 """Between rooms."""
 
-MAX_LINES = {"core": 47_030, "inlets": 2_310, "outlets": 4_790, "auditors": 3_770, "consoles": 1_980, "program": 5_345}
+MAX_LINES = {"core": 46_920, "inlets": 2_302, "outlets": 4_763, "auditors": 3_765, "consoles": 1_967, "program": 5_330}
 """Of the modules of a wing. These three are limits, no records: who needs more takes something away first."""
 
 MAY_SHOW = {"consoles": {"outlets", "auditors"}}

@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ...transforms.batches.merge_whole import Task, merge_whole
-from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, iso, next_step
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, iso, last_updated
 from ...transforms.directory.own_files import remove
 from ...transforms.directory.waiting import settle
 from ...transforms.indexing.live_segments import LiveSegment, files_of_segments, live_index
@@ -59,7 +59,7 @@ def merge(
     manifests, damage = crawl.manifests(), damage or Damage(crawl)
     if not (merges := [found for choose in choices if (found := choose(crawl, manifests, damage))]):
         return None
-    attempt = Attempt.after_earlier(crawl, Step("compact", next_step(manifests).round - 1))
+    attempt = Attempt.after_earlier(crawl, Step("compact", last_updated(manifests)))
     pieces, held, kept, _ = zip(*(each.load for each in merges), strict=True)
     load = CompactLoad(sum(pieces), max(held), max(kept))
     work = Work(sum(each.work.expected for each in merges), pieces=load.pieces)
@@ -101,7 +101,7 @@ def choose_segments(crawl: CrawlDir, manifests: Sequence[Manifest], damage: Dama
     groups = [[index.segments[number] for number in group] for group in chosen]
     documents = [sum(sizes[number].alive for number in group) for group in chosen]
     # The round of the last update step: only later tombstones mask documents of the merged segments.
-    last, paths = next_step(manifests).round - 1, [file.path for file in tombstones]
+    last, paths = last_updated(manifests), [file.path for file in tombstones]
     of_groups = [[file for s in group for file in files[s.folder]] for group in groups]
     return Merge(
         read=[*(file for some in of_groups for file in some), *tombstones],
@@ -123,7 +123,7 @@ def drop_history(crawl: CrawlDir, rounds: int = 0, before: datetime = _ALWAYS) -
     manifests = crawl.manifests()
     if dropped := unread_folders(manifests, rounds, before):
         now = iso(datetime.now(UTC))
-        round_ = next_step(manifests).round - 1
+        round_ = last_updated(manifests)
         manifest = Manifest("compact", round_, "", (), {}, (), now, now, index_dropped=tuple(dropped))
         crawl.commit(manifest, f"-{uuid.uuid4().hex[:8]}")
         remove(crawl, (path for folder in dropped for path in crawl.paths(folder)))

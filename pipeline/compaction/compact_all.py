@@ -1,9 +1,9 @@
-"""What a crawl merges and removes after an update step."""
+"""Merges and removes what the steps so far have left, after an update step."""
 
 from datetime import UTC, datetime
 from functools import partial
 
-from ...transforms.directory.crawl_dir import CrawlDir, next_step
+from ...transforms.directory.crawl_dir import CrawlDir, last_updated
 from ...transforms.directory.table_runs import full_tier
 from ...transforms.indexing.merge_policy import BY_TIERS
 from ...transforms.settings import Storage
@@ -20,7 +20,7 @@ from .garbage import KEPT_FOR, fold_history
 def compact_all(crawl: CrawlDir, storage: Storage, engine: Engine, observer: Observer, damage: Damage) -> None:
     """Merge what the steps so far have left in many files, if there are enough of them, but for damaged files."""
     observer.busy("merging files of the frontier, the index and tables, where there are many")
-    bodies, last = storage.body_rounds, next_step(crawl.manifests()).round - 1
+    bodies, last = storage.body_rounds, last_updated(crawl.manifests())
     is_due = bodies is not None and last % EVERY == 0
     dropped = drop_bodies(crawl, engine, bodies or 0, WORTH_WRITING, damage) if is_due else None
     choices: list[Choose] = [

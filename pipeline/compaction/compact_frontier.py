@@ -1,4 +1,4 @@
-"""Which files of the frontier are merged, when there are many."""
+"""Chooses the files of the frontier that are merged, when there are many."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Which files of tables are merged, as the index is."""
+"""Chooses the files of tables that are merged, as the index is."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial

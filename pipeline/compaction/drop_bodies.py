@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...transforms.batches.writers import ReportFiles
-from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, next_step
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, last_updated
 from ...transforms.outcomes import CrawlDirError, DiskError
 from ...transforms.tables.damage import DAMAGED, damaged
 from ...transforms.tables.old_bodies import read_keys, removable_in, without_bodies
@@ -62,11 +62,7 @@ def build(pipeline: beam.Pipeline, step: DropBodiesStep) -> None:
 
 
 def drop_bodies(
-    crawl: CrawlDir,
-    engine: Engine,
-    rounds: int,
-    least_share: float = 0.0,
-    damage: Damage | None = None,
+    crawl: CrawlDir, engine: Engine, rounds: int, least_share: float = 0.0, damage: Damage | None = None
 ) -> Manifest | None:
     """Remove the bodies of visits more than `rounds` rounds ago, but for the newest of each page, and commit.
 
@@ -75,7 +71,7 @@ def drop_bodies(
     it is; it is an error without `damage`.
     """
     manifests, damage = crawl.manifests(), damage or Damage(crawl)
-    last = next_step(manifests).round - 1  # a round that waits for its update is newer
+    last = last_updated(manifests)  # a round that waits for its update is newer
     visits = [file for file in files_of(manifests, "visits") if not damage.is_in([file])]
     rows = sum(file.rows for file in visits)
     if last <= rounds or not rows:

@@ -7,7 +7,7 @@ from functools import partial
 import apache_beam as beam
 
 from ...transforms.batches.writers import ReportFiles
-from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, next_step
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, last_updated
 from ...transforms.directory.index_scopes import scopes_of
 from ...transforms.documents.reindex import Reindex
 from ...transforms.indexing.live_segments import live_index
@@ -73,7 +73,7 @@ def rebuild_index(crawl: CrawlDir, engine: Engine, korean_morphemes: bool, index
     Link data is not carried over: it needs a `rank` step. Searches as of earlier rounds still use the old segments.
     """
     manifests = crawl.require_manifests()
-    attempt = Attempt.after_earlier(crawl, Step("compact", next_step(manifests).round - 1))
+    attempt = Attempt.after_earlier(crawl, Step("compact", last_updated(manifests)))
     documents, tombstones = (files_of(manifests, table) for table in ("documents", "tombstones"))
     rows = sum(file.rows for file in documents)
     work = work_of("rebuild", documents=rows)

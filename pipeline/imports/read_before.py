@@ -1,11 +1,10 @@
-"""What an import finds: URLs that the crawl knows, and captures that an attempt has read already."""
+"""Reads what is there before an import: URLs of the crawl, and captures that an earlier attempt has read."""
 
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...transforms import urls
 from ...transforms.archives.choose import KNOWN
 from ...transforms.archives.rights import RobotsText
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
@@ -16,7 +15,7 @@ from ...transforms.tables.bloom import Bloom
 from ...transforms.tables.key_scan import Wanted, matching_rows
 from ...transforms.tables.schemas import ROBOTS, URLS, VISITS, Row
 from ...transforms.tables.table_files import open_parquet, read_table
-from ...transforms.urls.canonical import url_key
+from ...transforms.urls.canonical import origin as origin_of, url_key
 
 _BATCH = 20_000
 
@@ -83,7 +82,7 @@ def robots_texts(crawl: CrawlDir, manifests: Sequence[Manifest], scans: Sequence
                 hosts.update(pc.unique(batch["host"]).to_pylist())
                 robots = batch.filter(pc.and_not(batch["is_robots"], batch["is_revisit"]))
                 for row in robots.to_pylist():
-                    yield RobotsText(urls.origin(row["url"]), row["fetched_at"], row["rights"])
+                    yield RobotsText(origin_of(row["url"]), row["fetched_at"], row["rights"])
     for rows in _answered(crawl, manifests, sorted(hosts), "body"):
         for row in rows.to_pylist():
             yield RobotsText(row["origin"], row["fetched_at"], row["body"])

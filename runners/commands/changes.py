@@ -21,11 +21,7 @@ _MOST = 20  # lines of a diff that are printed
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR")
     parser.add_argument(
-        "--since",
-        type=_since,
-        required=True,
-        metavar="ROUND|DATE",
-        help="compare with that state, as 3 or 2026-01-31",
+        "--since", type=_since, required=True, metavar="ROUND|DATE", help="compare with that state, as 3 or 2026-01-31"
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object a line")

@@ -62,11 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         if settings.storage.body_rounds is not None:
             dropped = drop_bodies(claimed, chosen, settings.storage.body_rounds, damage=damage)
         choices = [partial(choose_segments, policy=ALL), partial(choose_tables, select=all_runs)]
-        merged = [
-            dropped,
-            merge(claimed, chosen, choices, damage, warn),
-            *rank_anew(claimed, settings, chosen),
-        ]
+        merged = [dropped, merge(claimed, chosen, choices, damage, warn), *rank_anew(claimed, settings, chosen)]
         done = [describe_manifest(manifest) for manifest in merged if manifest]
         print("\n".join(done) if done else "nothing to merge")
         fold_history(claimed, datetime.now(UTC))

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from ...pipeline.release_held import with_released
-from ...transforms import urls
 from ...transforms.directory.crawl_dir import CrawlDir, paths_of
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.tables.schemas import URLS
 from ...transforms.tables.table_files import read_hosts
+from ...transforms.urls.canonical import canonicalize
 from ..explain.host_record import host_lines, host_record
 from ..explain.narrative import conclusion, evidence
 from ..explain.sources import Sources, open_sources
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
     crawl.require_manifests()
     is_one = len(arguments.subjects) == 1
     for name in arguments.subjects:
-        if "/" in name and urls.canonicalize(name) is None:
+        if "/" in name and canonicalize(name) is None:
             raise Usage(f"{name}: not a URL that can be fetched, which starts with http:// or https://")
     unanswered: list[str] = []
     sources = open_sources(crawl, with_released(crawl, stored_settings(crawl)))

@@ -48,7 +48,7 @@ def main() -> None:
         return
     from ...pipeline import fetch, update  # noqa: F401
     from ...transforms.parsing.language.detect import keep_copy_in, load_model
-    from ...transforms.urls import domain
+    from ...transforms.urls.canonical import domain
     from .inspection import inspected_once
 
     keep_copy_in(cache_folder())

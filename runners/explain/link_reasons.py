@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ...transforms import urls
 from ...transforms.parsing.html_links import FOLLOWED_KINDS, Link, why_not_followed
 from ...transforms.parsing.registry import kinds_of
 from ...transforms.tables.schemas import Row
+from ...transforms.urls import canonical as urls
 from .sources import Sources, of_urls
 
 

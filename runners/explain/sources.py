@@ -11,7 +11,6 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...transforms import urls
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, paths_of
 from ...transforms.directory.waiting import Waiting, matching_waiting
 from ...transforms.http.request_headers import Identity
@@ -22,6 +21,7 @@ from ...transforms.sql.views import connect
 from ...transforms.tables.key_scan import Wanted, matching_rows
 from ...transforms.tables.schemas import KEY, SEEDS, TABLES, Row
 from ...transforms.tables.table_files import read_hosts
+from ...transforms.urls import canonical as urls
 
 _UNREAD = {"visits": ("headers", "body"), "documents": ("text", "headings"), "hosts": ("latency",)}
 """Columns that no record has."""

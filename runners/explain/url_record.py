@@ -5,7 +5,6 @@ import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ...transforms import urls
 from ...transforms.aliases.apply import ALIAS, stands_for
 from ...transforms.aliases.learned_rules import KnownRules
 from ...transforms.aliases.sample import Count
@@ -16,6 +15,7 @@ from ...transforms.robots import rules as robots_rules
 from ...transforms.robots.lookup import Robots
 from ...transforms.robots.signal_lines import Signal
 from ...transforms.tables.schemas import Row
+from ...transforms.urls import canonical as urls
 from ...transforms.urls.explain import explain
 from ...transforms.urls.rejections import in_words
 from ...transforms.urls.templates import template

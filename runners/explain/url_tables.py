@@ -6,7 +6,6 @@ from datetime import datetime
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...transforms import urls
 from ...transforms.aliases.learned_rules import KnownRules, known_rules
 from ...transforms.blocks.files import read_blocks
 from ...transforms.directory.index_scopes import scopes_of
@@ -20,6 +19,7 @@ from ...transforms.tables.key_scan import Wanted
 from ...transforms.tables.schemas import KEY, TABLES, Row
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.template_rows import State
+from ...transforms.urls import canonical as urls
 from ...transforms.urls.filters import NEVER_TEXT, UrlFilter, extension
 from ...transforms.urls.index_scope import IndexScope
 from .sources import Sources, of_urls

@@ -1,1 +1,1 @@
-"""What a crawl holds, in the formats of other programs."""
+"""The contents of a crawl in the formats of other programs."""

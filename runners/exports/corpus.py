@@ -15,8 +15,7 @@ from ...transforms.files import filesystem
 from ...transforms.rights.licences import families, is_among
 from .output import Drafts
 from .rows import json_line
-from .selection import INPUT, TRAINING, Rights, query
-from .selection import REASONS as OF_INPUT
+from .selection import INPUT, REASONS as OF_INPUT, TRAINING, Rights, query
 
 BATCH = 512
 """Documents in memory."""

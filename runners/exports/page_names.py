@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...transforms import urls
+from ...transforms.urls.canonical import canonicalize, url_key
 
 _LONGEST_SEGMENT = 80  # characters; also in UTF-8 below the 255 bytes of most file systems
 _LONGEST_NAME = 200  # characters
@@ -36,13 +36,12 @@ def page_name(url: str) -> str:
     *folders, last = parts.path.removeprefix("/").split("/")
     last = unquote(last or "index")
     ending = next(
-        (candidate for candidate in _ENDINGS if last.lower().endswith(candidate) and len(last) > len(candidate)),
-        "",
+        (candidate for candidate in _ENDINGS if last.lower().endswith(candidate) and len(last) > len(candidate)), ""
     )
     last = last[: len(last) - len(ending)] + (f"__{unquote(parts.query)}" if parts.query else "")
     host = _safe(parts.netloc.replace(":", "_"))
     name = "/".join([host, *map(_folder, folders), _safe(last) + _MARKDOWN])
-    return name if len(name) <= _LONGEST_NAME else f"{host}/{urls.url_key(url).hex()}{_MARKDOWN}"
+    return name if len(name) <= _LONGEST_NAME else f"{host}/{url_key(url).hex()}{_MARKDOWN}"
 
 
 def _folder(segment: str) -> str:
@@ -105,7 +104,7 @@ class PageNames:
     def link(self, name: str, target: str) -> str:
         """An absolute URL on the page of a file as a link: relative if it leads to one of the pages."""
         address, _, fragment = target.partition("#")
-        url = urls.canonicalize(address)
+        url = canonicalize(address)
         if url is None or url not in self:
             return target
         path = quote(posixpath.relpath(self.name(url), posixpath.dirname(name)), safe="/~+=@,")

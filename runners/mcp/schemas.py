@@ -1,4 +1,4 @@
-"""What the tools are called, what they do and which arguments they take, as assistants read it."""
+"""The names, descriptions and arguments of the tools, as assistants read them."""
 
 from typing import Any, NamedTuple
 

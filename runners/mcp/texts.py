@@ -3,7 +3,7 @@
 from collections.abc import Container
 from typing import NamedTuple
 
-from ...transforms import urls
+from ...transforms.urls.canonical import canonicalize
 
 MAX_TITLE = 300
 """The most characters of a title."""
@@ -27,9 +27,9 @@ def parse_id(text: str, crawls: Container[str]) -> Id | None:
     """
     crawl, _, rest = text.partition(":")
     if not rest.startswith("//") and crawl in crawls:
-        url = urls.canonicalize(rest)
+        url = canonicalize(rest)
         return Id(url, crawl) if url else None
-    url = urls.canonicalize(text)
+    url = canonicalize(text)
     return Id(url) if url else None
 
 

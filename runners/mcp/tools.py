@@ -26,7 +26,7 @@ from ...transforms.robots.stored_signals import read_signals
 from ...transforms.sql.queries import query_first
 from ...transforms.tables.schemas import DOCUMENTS, VISITS
 from ...transforms.tables.table_files import read_table
-from ...transforms.urls import canonicalize
+from ...transforms.urls.canonical import canonicalize
 from ..explain.narrative import conclusion, evidence
 from ..explain.sources import open_sources
 from ..explain.url_record import read_records

@@ -1,4 +1,4 @@
-"""What a process does when a thread cannot start or finds no memory: others would wait for it for ever."""
+"""Notices that a thread cannot start or finds no memory: others would wait for it for ever."""
 
 import contextlib
 import threading

@@ -1,4 +1,4 @@
-"""How far a pipeline is on its way to a cluster, for the progress of a step."""
+"""The progress of a pipeline on its way to a cluster."""
 
 import enum
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a command line asks of Beam, before it is parsed."""
+"""Beam's options in a command line, before it is parsed."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What a report consists of, as values: sections of paragraphs, figures, tables and charts."""
+"""The parts of a report, as values: sections of paragraphs, figures, tables and charts."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

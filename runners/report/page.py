@@ -13,8 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from .charts import COLOURS, bar, dashes, svg
-from .charts import table as chart_table
+from .charts import COLOURS, bar, dashes, svg, table as chart_table
 from .content import Alert, Chart, Figures, Report, Table
 from .text import show, sort_key, visible
 

@@ -1,4 +1,4 @@
-"""What the sections of a report draw on: the state of a crawl, its manifests, and queries over its tables."""
+"""The source of the sections of a report: the state of a crawl, its manifests, and queries over its tables."""
 
 import dataclasses
 from collections.abc import Sequence

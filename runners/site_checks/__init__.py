@@ -1,1 +1,1 @@
-"""What is wrong with the pages and links of one's own site, by what a crawl has stored of it."""
+"""Faults of the pages and links of one's own site, by what a crawl has stored of it."""

@@ -15,12 +15,12 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...transforms import urls
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from ...transforms.http.reply import stored_headers
 from ...transforms.sitemaps.parse import INDEX, parse_sitemap
 from ...transforms.tables.schemas import VISITS
 from ...transforms.tables.table_files import conform, open_parquet
+from ...transforms.urls.canonical import host, url_key
 from ...transforms.urls.filters import UrlFilter
 from .made_tables import ANSWERS, LINKS, TARGETS
 from .page_facts import SUBRESOURCES, PageFacts, Reference, is_html, page_facts
@@ -81,7 +81,7 @@ def gather(
     connection.execute(ANSWERS.format(last=last))
     rows = {name: _Rows(connection, name, schema) for name, schema in _SCHEMAS.items()}
     redirects = _fetched(connection, "SELECT url_key, redirect_to FROM answers WHERE redirect_to IS NOT NULL")
-    hops = ({"url_key": key, "next_key": urls.url_key(url), "next_url": url} for key, url in redirects)
+    hops = ({"url_key": key, "next_key": url_key(url), "next_url": url} for key, url in redirects)
     for some in _together(hops, _ROWS):
         rows["hops"].add(_table("hops", some))
     rows["hops"].write()
@@ -220,8 +220,8 @@ def _page_row(key: bytes, facts: PageFacts) -> dict[str, Any]:
     return facts._asdict() | {
         "url_key": key,
         "references": None,  # in a table of their own
-        "canonical_key": urls.url_key(facts.canonical_url) if facts.canonical_url else None,
-        "languages": [{"url": url, "url_key": urls.url_key(url)} for url in facts.languages],
+        "canonical_key": url_key(facts.canonical_url) if facts.canonical_url else None,
+        "languages": [{"url": url, "url_key": url_key(url)} for url in facts.languages],
         "ids": sorted(facts.ids),
     }
 
@@ -231,10 +231,10 @@ def _reference_rows(
 ) -> Iterator[dict[str, Any]]:
     is_secure = page.startswith("https:")
     for number, reference in enumerate(references):
-        target_key = urls.url_key(reference.url)
+        target_key = url_key(reference.url)
         secure_key = None
-        if (is_plain := reference.url.startswith("http:")) and ":" not in urls.host(reference.url):
-            secure_key = urls.url_key(f"https{reference.url[4:]}")
+        if (is_plain := reference.url.startswith("http:")) and ":" not in host(reference.url):
+            secure_key = url_key(f"https{reference.url[4:]}")
         is_mixed = is_secure and is_plain and reference.kind in SUBRESOURCES
         if is_mixed or wanted.holds(reference, target_key, secure_key):
             keys = {"url_key": key, "number": number, "target_key": target_key, "secure_key": secure_key}
@@ -245,4 +245,4 @@ def _entry_rows(url: str, body: bytes) -> Iterator[dict[str, Any]]:
     sitemap = parse_sitemap(body, url)
     if sitemap is not None and sitemap.form != INDEX:
         for entry in sitemap.entries:
-            yield {"sitemap": url, "url": entry.url, "url_key": urls.url_key(entry.url)}
+            yield {"sitemap": url, "url": entry.url, "url_key": url_key(entry.url)}

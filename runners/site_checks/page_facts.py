@@ -12,12 +12,12 @@ from urllib.parse import unquote
 
 from turbohtml import Element
 
-from ...transforms import urls
 from ...transforms.http import media_types
 from ...transforms.parsing import charsets, html_links, html_metadata, html_tree, rel_canonical, robots_meta
 from ...transforms.parsing.source import MAX_MARKUP
 from ...transforms.parsing.text_layout import HEADINGS, beginning, collapse
 from ...transforms.sections.element_ids import Ids, settled_ids
+from ...transforms.urls.canonical import canonicalize
 
 MAX_REFERENCES = html_links.MAX_LINKS
 """Maximum number of references kept per page, each target, fragment and kind once."""
@@ -142,7 +142,7 @@ def _references(
             seen.add((reference, kind))
             path = reference.partition("#")[0]
             if path not in targets:
-                targets[path] = urls.canonicalize(path, base, charset)
+                targets[path] = canonicalize(path, base, charset)
                 if targets[path] is None and (_SCHEME.match(path) or ["http"])[0].lower() in _WEB:
                     malformed.append(path)
             target = targets[path]
@@ -190,13 +190,13 @@ def _without_alt(root: Element, base: str) -> Iterator[str]:
             continue
         if (get("aria-hidden") or "").lower() != "true":
             reference = get("src") or ""
-            yield (urls.canonicalize(reference, base) or "") if len(reference) <= _MAX_REFERENCE else ""
+            yield (canonicalize(reference, base) or "") if len(reference) <= _MAX_REFERENCE else ""
 
 
 def _languages(elements: html_tree.Elements, base: str) -> Iterator[str]:
     for element in elements.describing["link"]:
         is_version = "alternate" in (element.attr("rel") or "").lower().split() and element.attr("hreflang")
-        if is_version and (target := urls.canonicalize(element.attr("href") or "", base)):
+        if is_version and (target := canonicalize(element.attr("href") or "", base)):
             yield target
 
 

@@ -1,4 +1,4 @@
-"""What a person should look at in a crawl: pure functions of its counts and rows."""
+"""Alarms of a crawl for its operator: pure functions of its counts and rows."""
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence

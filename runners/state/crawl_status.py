@@ -244,11 +244,7 @@ def _revisits(revisits: Revisits) -> dict[str, Any]:
 
 
 def _waits(
-    crawl: CrawlDir,
-    manifests: Sequence[Manifest],
-    hosts: pa.Table,
-    waiting_urls: dict[str, int],
-    now: datetime,
+    crawl: CrawlDir, manifests: Sequence[Manifest], hosts: pa.Table, waiting_urls: dict[str, int], now: datetime
 ) -> dict[str, Any]:
     """The fields of `Status` about hosts; `waiting_urls` are their numbers by host."""
     held = hosts.filter(pc.greater(hosts["not_before"], pa.scalar(now, TIME))).to_pylist()

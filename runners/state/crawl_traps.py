@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...pipeline.release_held import with_released
-from ...transforms.directory.crawl_dir import CrawlDir, Manifest, next_step, paths_of
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, last_updated, paths_of
 from ...transforms.settings import Settings
 from ...transforms.tables.key_scan import Wanted, matching_rows
 from ...transforms.tables.layouts import newest_rows
@@ -89,7 +89,7 @@ def _count_queues(
     names: Mapping[str, Mapping[str, tuple[str, ...]]],
 ) -> tuple[Counter[_Key], Counter[_Key]]:
     """Return the numbers of waiting and of held URLs of each trap, from table trap_queues."""
-    last, waiting, held = next_step(manifests).round - 1, Counter[_Key](), Counter[_Key]()
+    last, waiting, held = last_updated(manifests), Counter[_Key](), Counter[_Key]()
     for queue in read_table(crawl.root, paths_of(manifests, "trap_queues"), TRAP_QUEUES).to_pylist():
         row = closed.get((queue["host"], queue["template"], queue["kind"]))
         if row is None:

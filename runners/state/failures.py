@@ -1,4 +1,4 @@
-"""What failed in a crawl that a person asked for by name, or that a host offers: seeds, sitemaps, robots.txt files."""
+"""Failures of what an operator asked for by name, or a host offers: seeds, sitemaps, robots.txt files."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import itemgetter

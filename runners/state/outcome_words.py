@@ -1,4 +1,4 @@
-"""What the outcomes of visits mean, in a few words."""
+"""The outcomes of visits in a few words."""
 
 from collections.abc import Mapping
 

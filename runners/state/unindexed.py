@@ -1,4 +1,4 @@
-"""How many documents searches do not find by the word of their authors or by the settings."""
+"""Counts the documents that searches do not find, by the word of their authors or by the settings."""
 
 from collections.abc import Sequence
 

@@ -1,1 +1,1 @@
-"""What a person reads on a terminal: errors, units, numbers, matches, and untrusted text made visible."""
+"""Output on a terminal: errors, units, numbers, matches, and untrusted text made visible."""

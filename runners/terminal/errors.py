@@ -4,16 +4,7 @@ import traceback
 
 from ...transforms.outcomes import MAKE_ROOM, BeamtrawlError
 
-__all__ = [
-    "BEAM_REPEATS",
-    "MAKE_ROOM",
-    "Failure",
-    "LockedError",
-    "StartError",
-    "Usage",
-    "full_traceback",
-    "one_line",
-]
+__all__ = ["BEAM_REPEATS", "MAKE_ROOM", "Failure", "LockedError", "StartError", "Usage", "full_traceback", "one_line"]
 
 
 class Usage(BeamtrawlError):

@@ -90,9 +90,8 @@ class Answers:
     ) -> Answer:
         """The answer to a query with its first `most` candidates, from a place on.
 
-        If somebody is still `typing` it, its last word is the beginning of one, and titles that begin so come first.
-
-        If exclusions leave nothing, they are text.
+        While it is being typed (`typing`), its last word stands for all that begin with it, and titles that begin so
+        come first. If exclusions leave nothing, they are text.
         """
         text, last = unfinished(query) if typing else (query, "")
         read = functools.partial(parse, text, self._morphemes, facts=self._corpus.fact_names)
@@ -208,11 +207,7 @@ class Answers:
         return matches, total, weaker, candidates, total + weaker - before > len(candidates)
 
     def _shown(
-        self,
-        condition: Condition,
-        scored: Mapping[Unit, Scored],
-        scoring: Sequence[Weighted],
-        now: np.datetime64,
+        self, condition: Condition, scored: Mapping[Unit, Scored], scoring: Sequence[Weighted], now: np.datetime64
     ) -> Mask:
         """The documents that match a condition and may be shown: of copies the best, of several crawls the newest."""
         corpus = self._corpus

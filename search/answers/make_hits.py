@@ -15,7 +15,7 @@ from ..index.names import words_of_names
 from ..index.patterns import is_pattern, prefix
 from ..index.postings import Unit
 from ..index.scored import Scored
-from ..index.segment import HitFacts, Segment, StoredDocument
+from ..index.segment import HitFacts, StoredDocument
 from ..index.segments import Corpus
 from ..query.conditions import Query
 from .answer import Candidate, Terms
@@ -113,13 +113,9 @@ def _led_to(corpus: Corpus, docs: Sequence[int], parsed: Query, scored: Mapping[
     of_name = scored[name].postings.docs
     if len(of_name) > MAX_LED_TO:
         return {}
-    numbers: dict[Segment, dict[int, int]] = {}
-    for doc in {*docs}.intersection(of_name.tolist()):
-        segment, number = corpus.place(doc)
-        numbers.setdefault(segment, {})[number] = doc
     return {
         of_segment[number]: id_
-        for segment, of_segment in numbers.items()
+        for segment, of_segment in corpus.by_segment({*docs}.intersection(of_name.tolist())).items()
         for number, id_ in segment.led_to(name, of_segment).items()
     }
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ...transforms.blocks.files import read_blocks
 from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError, Manifest, MisnamedError
-from ...transforms.indexing.live_segments import live_index
+from ...transforms.indexing.live_segments import LiveSegment, live_index
 from ...transforms.indexing.tombstones import alive, read_tombstones
 from ...transforms.robots.stored_signals import read_signals
 from ..index.segment import Segment
@@ -51,19 +51,23 @@ def open_crawl(
     live = live_index(manifests, as_of)
     tombstones = read_tombstones(crawl.root, [file.path for _, file in live.tombstones])
     checksums = {file.path: file.checksum for manifest in manifests for file in manifest.index_files}
+
+    def open_segment(part: LiveSegment) -> Segment:
+        place = (crawl.root, part.folder, part.links)
+        return known.get(place) or Segment(*place, checksums)
+
     with ThreadPoolExecutor(16) as pool:  # the latency of a store is that of one request
-        places = [(crawl.root, part.folder, part.links) for part in live.segments]
-        segments = list(
-            pool.map(lambda place: known.get(place) or Segment(place[0], place[1], place[2], checksums), places)
-        )
-    masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
+        segments = list(pool.map(open_segment, live.segments))
+    hidden = list[Callable[[pa.ChunkedArray], Mask]]()
     if blocks := read_blocks(crawl):
-        masks = [m & ~np.asarray(blocks.mask(s.facts["url"])) for m, s in zip(masks, segments, strict=True)]
+        hidden.append(lambda urls: np.asarray(blocks.mask(urls)))
     if signals := read_signals(crawl, manifests):
-        masks = [m & ~signals.hides(s.facts["url"]) for m, s in zip(masks, segments, strict=True)]
+        hidden.append(signals.hides)
     if leave_out is not None:
-        is_left_out = leave_out(crawl, manifests)
-        masks = [m & ~is_left_out(s.facts["url"]) for m, s in zip(masks, segments, strict=True)]
+        hidden.append(leave_out(crawl, manifests))
+    masks = [alive(s.facts["url_key"], p.round, tombstones) for s, p in zip(segments, live.segments, strict=True)]
+    for is_hidden in hidden:
+        masks = [mask & ~is_hidden(s.facts["url"]) for mask, s in zip(masks, segments, strict=True)]
     last = max(manifest.round for manifest in manifests if manifest.step not in WITHOUT_INDEX)
     return Opened(segments, masks, read_synonyms(crawl), last if as_of is None else as_of)
 

@@ -152,7 +152,7 @@ class Index:
         however many come before. ValueError together with `offset` or `per_host`; CursorError if it is of another
         query, order or round, or no cursor at all.
 
-        If somebody is still `typing` the query, its last word stands for all words that begin with it, and pages whose
+        While the query is being typed (`typing`), its last word stands for all that begin with it, and pages whose
         titles begin with the query come first; there is no `next`.
         """
         deadline = Deadline(timeout_s, self._timer)
@@ -202,10 +202,7 @@ class Index:
         return self._corpus.cached()
 
     def warm(
-        self,
-        cached: Sequence[tuple[Unit, int]] = (),
-        goes_on: Callable[[], bool] = lambda: True,
-        least: int = SLOW,
+        self, cached: Sequence[tuple[Unit, int]] = (), goes_on: Callable[[], bool] = lambda: True, least: int = SLOW
     ) -> None:
         """Read ahead the words that misspellings are compared with, and, while `goes_on`, postings.
 

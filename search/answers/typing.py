@@ -1,4 +1,4 @@
-"""What somebody is typing: the last word is the beginning of one, and titles that begin with the text come first."""
+"""Queries that are still typed: the last word stands for all that begin with it; titles that begin so come first."""
 
 import re
 

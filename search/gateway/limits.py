@@ -31,12 +31,7 @@ OWN_POLICY = {"Content-Security-Policy": "frame-ancestors 'none'"}
 _CACHE_S = 60  # for which a browser may show a page again: going back costs no search
 
 _PAGES = ("page", "api", "suggest", "cached", "help", "changes", "changes_feed")
-_APART = (
-    "static",
-    "box",
-    "healthz",
-    "metrics",
-)  # parts of a page, or requested by monitoring: limited by themselves
+_APART = ("static", "box", "healthz", "metrics")  # parts of a page, or requested by monitoring: limited by themselves
 
 
 def guard(

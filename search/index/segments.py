@@ -4,7 +4,7 @@ import functools
 import itertools
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -128,16 +128,21 @@ class Corpus:
         ages = (self._newest - segment.published[docs]) / np.timedelta64(1, "D")
         return bm25f.boost_factors(segment.link_ranks[docs].astype(np.float64), segment.spam_scores[docs], ages)
 
+    def by_segment(self, docs: Iterable[int]) -> dict[Segment, dict[int, int]]:
+        """The segments of documents, each with its documents by their numbers there."""
+        found: dict[Segment, dict[int, int]] = {}
+        for doc in docs:
+            segment, number = self.place(doc)
+            found.setdefault(segment, {})[number] = doc
+        return found
+
     def stored(self, docs: Sequence[int]) -> list[tuple[Segment, StoredDocument]]:
         """For each document its segment, and what a hit shows of it."""
         stored = self._stored.get(docs, self._read_stored)
         return [(self.place(doc)[0], stored[doc]) for doc in docs]
 
     def _read_stored(self, docs: list[int]) -> dict[int, StoredDocument]:
-        by_segment: dict[Segment, dict[int, int]] = {}
-        for doc in docs:
-            segment, number = self.place(doc)
-            by_segment.setdefault(segment, {})[number] = doc
+        by_segment = self.by_segment(docs)
         found = self._of_segments(Segment.stored, list(by_segment), [list(numbers) for numbers in by_segment.values()])
         return {
             numbers[number]: document

@@ -1,4 +1,4 @@
-"""What a query means: a condition on documents, and the words, phrases and names that are scored."""
+"""Parsed queries: a condition on documents, and the words, phrases and names that are scored."""
 
 import math
 from collections.abc import Mapping

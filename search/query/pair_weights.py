@@ -1,4 +1,4 @@
-"""What the pairs of a run in a script without spaces count for in a query, relative to a word.
+"""Weights of the pairs of a run in a script without spaces, relative to a word.
 
 A word in such a script is several pairs, which overlap. If each had the weight of a word, long words would outweigh
 short ones, and all of them the names and numbers in other scripts beside them. So n pairs weigh as the square root of n

@@ -131,10 +131,7 @@ class _Parser:
     """Parses the lexemes by recursive descent, and collects the words and phrases that are scored."""
 
     def __init__(
-        self,
-        lexemes: Lexemes,
-        morphemes: Callable[[str], Sequence[str]],
-        requires_phrases: bool = True,
+        self, lexemes: Lexemes, morphemes: Callable[[str], Sequence[str]], requires_phrases: bool = True
     ) -> None:
         self._lexemes, self.is_long, excluded_all = lexemes
         self._requires_phrases = requires_phrases and not self.is_long

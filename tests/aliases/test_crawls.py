@@ -12,8 +12,7 @@ import pytest
 from beamtrawl.runners.commands.status import render
 from beamtrawl.runners.state.crawl_status import summarize
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
-from beamtrawl.transforms.settings import render as render_settings
-from beamtrawl.transforms.settings import settings_digest
+from beamtrawl.transforms.settings import render as render_settings, settings_digest
 from beamtrawl.transforms.tables.table_files import TableWriter
 from beamtrawl.transforms.urls.canonical import host, url_key
 from tests.support.alias_sites import COPIES, LEVELS, ONE_HOST, OTHER_PAGES, PAGES, TWO_HOSTS, alias_web, contents, late

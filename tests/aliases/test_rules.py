@@ -4,12 +4,9 @@ import doctest
 from types import ModuleType
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from beamtrawl.transforms.aliases import exempt as exempt_module
-from beamtrawl.transforms.aliases import rules as rules_module
-from beamtrawl.transforms.aliases import scopes as scopes_module
+from beamtrawl.transforms.aliases import exempt as exempt_module, rules as rules_module, scopes as scopes_module
 from beamtrawl.transforms.aliases.exempt import Exempt
 from beamtrawl.transforms.aliases.rules import Kind, Rule, Rules, apply, explain_pair, undo
 from beamtrawl.transforms.aliases.scopes import Where, scope_of

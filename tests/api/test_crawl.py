@@ -17,8 +17,7 @@ import pytest
 import beamtrawl
 from beamtrawl.runners.crawling.session import SETTINGS
 from beamtrawl.transforms.settings import Settings
-from tests.support.command_line import beamtrawl as command
-from tests.support.command_line import contents
+from tests.support.command_line import beamtrawl as command, contents
 from tests.support.web import Web, html
 
 NOWHERE = "http://127.0.0.1:9/"

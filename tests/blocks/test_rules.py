@@ -5,8 +5,7 @@ import re
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.blocks.rules import Block, Blocks, PatternError, check_pattern
 from beamtrawl.transforms.traps.allow_list import compile_allow_list

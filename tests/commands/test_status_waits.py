@@ -16,7 +16,7 @@ from beamtrawl.transforms.frontier.due_pages import write_due_pages
 from beamtrawl.transforms.settings import Settings, override
 from beamtrawl.transforms.tables.schemas import TABLES
 from beamtrawl.transforms.tables.table_files import TableWriter
-from beamtrawl.transforms.urls import url_key
+from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.command_line import beamtrawl
 from tests.support.committed_steps import HOUR, NOW, after_an_update, hosts
 from tests.support.tables import each_row

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.runners.program.main import run
 from beamtrawl.runners.progress.events import Event

@@ -13,8 +13,7 @@ from beamtrawl.transforms.directory.clock_ahead import note_ahead, seen_since, s
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 from beamtrawl.transforms.frontier.files import frontier_writer
 from beamtrawl.transforms.frontier.read_due import Bounds, candidates
-from beamtrawl.transforms.frontier.selection import next_round
-from beamtrawl.transforms.frontier.selection import settled as settled_rows
+from beamtrawl.transforms.frontier.selection import next_round, settled as settled_rows
 from beamtrawl.transforms.politeness.backoff import settled
 from beamtrawl.transforms.robots.lookup import known_robots
 from beamtrawl.transforms.settings import Politeness, Settings, render

@@ -6,8 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pyarrow as pa
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.batches.batch_schemas import CANDIDATES
 from beamtrawl.transforms.documents.external import Known, admitted, external_of

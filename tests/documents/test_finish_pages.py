@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.batches.batch_schemas import NOT_FOLLOWED, PAGES
 from beamtrawl.transforms.documents.finish_pages import (

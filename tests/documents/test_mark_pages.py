@@ -1,15 +1,14 @@
 """The pages of a shard in parts: together, they are the pages of all batches, marked."""
 
 import pyarrow as pa
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.batches.batch_schemas import PAGES, STALE
 from beamtrawl.transforms.documents.finish_pages import FinishFn
 from beamtrawl.transforms.documents.mark_pages import LEAST_BYTES, MarkFn, content_bytes, pages_of, texts_of
 from beamtrawl.transforms.duplicates.exact import DUPLICATES
 from beamtrawl.transforms.tables.batches import read_ipc, to_ipc
-from beamtrawl.transforms.urls import host
+from beamtrawl.transforms.urls.canonical import host
 from tests.documents.test_finish_pages import link, page, table
 
 URLS = [f"http://{name}.test/{number}" for name in ("b", "a.z") for number in range(4)]

@@ -5,8 +5,7 @@ import random
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.batches.batch_schemas import PAGES
 from beamtrawl.transforms.duplicates import minhash

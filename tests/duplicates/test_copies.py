@@ -10,7 +10,7 @@ import pytest
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.settings import render as toml
-from beamtrawl.transforms.urls import url_key
+from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.command_line import beamtrawl
 from tests.support.crawls import crawl, rows, settings, states
 from tests.support.web import Web

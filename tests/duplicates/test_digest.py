@@ -4,8 +4,7 @@ import doctest
 import itertools
 import sys
 
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from beamtrawl.transforms.duplicates import digest
 from beamtrawl.transforms.duplicates.digest import content_digest, settle

@@ -1,8 +1,7 @@
 """Content seen before: who keeps it, and who is a duplicate of whom."""
 
 import pyarrow as pa
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.batches.batch_schemas import CONTENTS, FACTS
 from beamtrawl.transforms.duplicates.exact import (

@@ -4,8 +4,7 @@ import doctest
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.duplicates import near_rows as module
 from beamtrawl.transforms.duplicates.near_rows import (

@@ -27,8 +27,7 @@ from beamtrawl.runners.engines.flink_rest import FlinkRest, Overview
 from beamtrawl.runners.engines.options import OptionsError
 from beamtrawl.runners.terminal.errors import Failure, Usage
 from tests.engines.test_worker import SITES, hits
-from tests.imports.test_resume import job
-from tests.imports.test_resume import run as import_captures
+from tests.imports.test_resume import job, run as import_captures
 from tests.support import flink_cluster
 from tests.support.crawls import crawl, without_times
 from tests.support.prerequisites import lacks

@@ -15,8 +15,7 @@ from beamtrawl.pipeline.rank import rank
 from beamtrawl.runners.engines.choose import engine
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.engines.test_worker import SITES, hits
-from tests.imports.test_resume import job
-from tests.imports.test_resume import run as import_captures
+from tests.imports.test_resume import job, run as import_captures
 from tests.support.crawls import crawl, without_times
 from tests.support.merging import merge_kinds
 from tests.support.web import Web

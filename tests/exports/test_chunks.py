@@ -7,8 +7,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.runners.exports.chunks import CHUNKS
 from beamtrawl.runners.exports.page_markdown.content import without_unseen

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.runners.exports.bodies import Stored
 from beamtrawl.runners.exports.llms import Entry, ends, full_page, home_of

@@ -7,8 +7,7 @@ from functools import partial
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.pipeline.compaction.damage import Damage
 from beamtrawl.pipeline.seeds import Seed, add_seeds

@@ -1,8 +1,7 @@
 """URLs that nobody knew, by columns: the same rows as `url_states.advance` makes of them."""
 
 import pyarrow as pa
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.batches.batch_schemas import CANDIDATES, FACTS
 from beamtrawl.transforms.frontier.link_targets import discovered_tables, separate

@@ -3,12 +3,10 @@
 import doctest
 
 import pyarrow as pa
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.frontier import priority
-from beamtrawl.transforms.frontier.priority import SHARES as WEIGHTS
-from beamtrawl.transforms.frontier.priority import Quota, UrlClass, allocate, classes, pick
+from beamtrawl.transforms.frontier.priority import SHARES as WEIGHTS, Quota, UrlClass, allocate, classes, pick
 from beamtrawl.transforms.settings import Priority
 from beamtrawl.transforms.tables.schemas import FRONTIER
 from tests.support.tables import each_row

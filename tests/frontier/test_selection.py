@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.frontier.priority import Quota, UrlClass
 from beamtrawl.transforms.frontier.selection import Due, choose, group_by_host, next_round, order

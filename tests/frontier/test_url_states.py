@@ -4,8 +4,7 @@ import math
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.batches.batch_schemas import CANDIDATES, FACTS
 from beamtrawl.transforms.duplicates.digest import of_html

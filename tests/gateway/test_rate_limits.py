@@ -2,8 +2,7 @@
 
 import doctest
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.search.gateway import rate_limits
 from beamtrawl.search.gateway.rate_limits import Bucket, Rate, RateLimiter, take

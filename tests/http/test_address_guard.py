@@ -6,8 +6,7 @@ import socket
 import threading
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.http.address_guard import (
     BlockedAddress,

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from beamtrawl.transforms import urls
 from beamtrawl.transforms.http.address_guard import connect
 from beamtrawl.transforms.http.client import HostClient, opener
 from beamtrawl.transforms.http.deadline_socket import Exchange
@@ -21,6 +20,7 @@ from beamtrawl.transforms.http.reply import outcome
 from beamtrawl.transforms.http.request_headers import Identity, basic
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.settings import Fetch, Robot
+from beamtrawl.transforms.urls.canonical import canonicalize, dedup_form
 from tests.support.raw import GZIP, HTML, PAGE, Peer, Talk, answer, answering, chunked, says, serve, sized
 from tests.urls.test_dedup import PATHS_AND_QUERIES
 
@@ -308,9 +308,9 @@ def test_every_canonical_url_is_sent_as_it_is(way: str) -> None:
 
         @given(PATHS_AND_QUERIES)
         def check(rest: str) -> None:
-            url = urls.canonicalize(server.url(f"/{rest}"))
+            url = canonicalize(server.url(f"/{rest}"))
             assert url is not None
-            for form in (url, urls.dedup_form(url)):
+            for form in (url, dedup_form(url)):
                 assert asking.get(form, HEADERS).body == PAGE
                 assert server.url(server.heads[-1].split(b" ")[1].decode()) == form
 

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import brotli
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.http.content_coding import Decoder, zstd
 from beamtrawl.transforms.http.errors import RequestError

@@ -9,8 +9,7 @@ import pytest
 
 from beamtrawl.pipeline.imports.read_before import known_of
 from beamtrawl.transforms.tables.schemas import URLS
-from tests.imports.test_bad_input import imported as read_in
-from tests.imports.test_bad_input import record
+from tests.imports.test_bad_input import imported as read_in, record
 from tests.support.command_line import LOOPBACK, beamtrawl, failure, success
 from tests.support.crawls import frontier, rows, states
 from tests.support.web import Answer, Web, html

@@ -5,8 +5,7 @@ import string
 import unicodedata
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.indexing import analysis
 from beamtrawl.transforms.indexing.analysis import (

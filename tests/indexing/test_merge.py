@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamtrawl.transforms.indexing.invert import OWN_FIELDS, Inverted, invert
 from beamtrawl.transforms.indexing.link_folders import write_links

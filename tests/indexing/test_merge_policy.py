@@ -1,8 +1,7 @@
 """Which segments are merged, what becomes of the index, and what of its history."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.pipeline.compaction.compact import drop_history
 from beamtrawl.search.answers.searcher import Index

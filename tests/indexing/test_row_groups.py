@@ -5,8 +5,7 @@ import io
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.indexing.row_groups import SIZE, START, RowGroups
 

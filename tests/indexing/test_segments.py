@@ -8,8 +8,7 @@ from collections import Counter
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.indexing import packing, write_segment
 from beamtrawl.transforms.indexing.analysis import is_further, separate_words, terms_of_piece, tokens, word_class

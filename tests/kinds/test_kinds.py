@@ -5,8 +5,7 @@ import struct
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamtrawl.transforms.kinds import pdf as pdf_kind
 from beamtrawl.transforms.kinds.image import Size, read_size

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from beamtrawl.transforms.kinds.office_files import archive as archives
-from beamtrawl.transforms.kinds.office_files import numbers
+from beamtrawl.transforms.kinds.office_files import archive as archives, numbers
 from beamtrawl.transforms.parsing.html_page import parse_page
 from tests.support.office import archive, docx, epub, odf, pptx, relationships, shape, xlsx
 

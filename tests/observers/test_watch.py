@@ -5,8 +5,7 @@ import io
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from PIL import Image
 
 from beamtrawl.transforms.duplicates.shingles import Texts, shingles

@@ -1,8 +1,7 @@
 """Blocks that stand on most pages of a host leave their texts; what is a page's own stays."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.parsing.boilerplate import FEWEST_PAGES, LONG_LIST, without_boilerplate
 from beamtrawl.transforms.parsing.html_page import parse_page

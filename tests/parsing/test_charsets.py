@@ -6,8 +6,7 @@ import doctest
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.http import media_types
 from beamtrawl.transforms.http.reply import content_type

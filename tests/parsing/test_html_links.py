@@ -4,10 +4,10 @@ import doctest
 
 import pytest
 
-from beamtrawl.transforms import urls
 from beamtrawl.transforms.parsing import html_links, html_tree
 from beamtrawl.transforms.parsing.html_links import FOLLOWED_KINDS, Link, followed
 from beamtrawl.transforms.parsing.html_page import parse_page
+from beamtrawl.transforms.urls.canonical import resolve
 from tests.support.conformance import each_case
 from tests.support.tables import each_row
 
@@ -136,7 +136,7 @@ def test_refreshes_are_read_by_the_standard(row):
     assert (refresh is None) == (expected is None)
     if refresh and expected:
         assert refresh[0] == expected[0]
-        assert urls.resolve(refresh[1], URL) == urls.resolve(expected[1], URL)
+        assert resolve(refresh[1], URL) == resolve(expected[1], URL)
 
 
 @each_case("refresh_and_base", "base_url")

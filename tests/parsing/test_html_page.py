@@ -5,12 +5,11 @@ import threading
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from beamtrawl.transforms import urls
 from beamtrawl.transforms.parsing import html_page, main_text
 from beamtrawl.transforms.parsing.html_page import Page, parse_page
+from beamtrawl.transforms.urls.canonical import canonicalize
 from tests.support.sample_pages import DOCUMENTATION, PAGES, real_pages
 from tests.support.tables import each_row
 
@@ -303,7 +302,7 @@ def assert_storable(parsed: Page) -> None:
     ]
     for text in (*strings, *parsed.headings, *of_links):
         text.encode()
-    assert all(urls.canonicalize(link.url) == link.url for link in parsed.links)
+    assert all(canonicalize(link.url) == link.url for link in parsed.links)
 
 
 @settings(max_examples=400)

@@ -3,8 +3,7 @@
 import doctest
 from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.http import link_header
 from beamtrawl.transforms.http.link_header import parse_link

@@ -3,8 +3,7 @@
 import doctest
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.parsing import css
 from beamtrawl.transforms.parsing.requisites import of_page, of_stylesheet

@@ -4,8 +4,7 @@ import doctest
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.parsing import spam
 from beamtrawl.transforms.parsing.html_page import parse_page

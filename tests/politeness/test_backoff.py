@@ -4,8 +4,7 @@ import dataclasses
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.politeness.backoff import (

@@ -5,8 +5,7 @@ from collections import deque
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.ranking import pagerank as pagerank_module
 from beamtrawl.transforms.ranking.pagerank import distinct, harmonic_centrality, pagerank, resolve

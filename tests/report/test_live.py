@@ -19,8 +19,7 @@ from tests.report.hostile import BAD, EVIL
 from tests.report.pages import figures, paragraphs, tables
 from tests.support.command_line import contents, failure
 from tests.support.committed_steps import commit, listed, waiting
-from tests.support.crawls import crawl as run_crawl
-from tests.support.crawls import settings
+from tests.support.crawls import crawl as run_crawl, settings
 from tests.support.web import MUTE, Web, html
 
 BEGAN = 1_800_000_000.0  # POSIX time, 08:00:00 UTC

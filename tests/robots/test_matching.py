@@ -4,8 +4,7 @@ import time
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.robots.rules import parse
 from beamtrawl.transforms.urls import path_patterns as patterns

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 import pyarrow as pa
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.runners.exports.selection import INPUT, TRAINING, Rights
 from beamtrawl.transforms.http.reply import Reply

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.robots.rules import Verdict, expires_at, fresh_seconds, parse, verdict_of
 from tests.support.conformance import FOLDER, absent

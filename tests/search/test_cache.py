@@ -1,8 +1,7 @@
 """What is kept at hand, and what a search looks through, without an index."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.search.index.cache import Cache
 from beamtrawl.search.index.pruning import highest

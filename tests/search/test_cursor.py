@@ -7,8 +7,7 @@ import random
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.search.answers import cursor
 from beamtrawl.search.answers.cursor import Cursor, CursorError, decode, encode

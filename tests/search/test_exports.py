@@ -6,8 +6,7 @@ from collections import Counter
 
 import pytest
 from google.protobuf import proto
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.runners.exports.ciff_index import DESCRIPTION
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir

@@ -3,8 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.search.answers.results.form_matches import Text, fold, matches_of, prepared
 from beamtrawl.search.answers.results.snippets import marked, searchable, snippet

@@ -4,8 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.deadline import Deadline

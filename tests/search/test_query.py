@@ -3,12 +3,10 @@
 import doctest
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.search.index import patterns
-from beamtrawl.search.query import lexemes, pair_weights
-from beamtrawl.search.query import parse as parse_module
+from beamtrawl.search.query import lexemes, pair_weights, parse as parse_module
 from beamtrawl.search.query.conditions import AllOf, AnyOf, Filter, Not, Phrase, Word
 from beamtrawl.search.query.lexemes import day, plain_query
 from beamtrawl.search.query.parse import parse

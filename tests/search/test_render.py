@@ -5,8 +5,7 @@ import doctest
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.search.answers.results import render
 from beamtrawl.search.answers.results.render import below_title, bounded, is_web_url, readable

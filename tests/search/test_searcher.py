@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamtrawl.search.answers.results import beginnings, snippets, title_endings
 from beamtrawl.search.answers.results.hits import as_json

@@ -1,8 +1,7 @@
 """Snippets: passages, marked words, lines of code, and what a page permits."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.search.answers.results import snippets
 from beamtrawl.search.answers.results.form_matches import prepared

@@ -5,8 +5,7 @@ import tomllib
 
 import hypothesis
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.settings import (
     Documents,

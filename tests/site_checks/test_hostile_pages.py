@@ -4,8 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamtrawl.runners.site_checks.page_facts import MAX_LABEL, MAX_REFERENCES, page_facts
 from tests.support.checked_sites import crawled, found, page

@@ -3,8 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.batches.found_urls import FoundUrls
 from beamtrawl.transforms.outcomes import Outcome

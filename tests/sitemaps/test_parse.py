@@ -8,8 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.parsing import dates
 from beamtrawl.transforms.parsing.dates import feed_date

@@ -5,8 +5,7 @@ import pickle
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.tables.bloom import Bloom, partitions, shard
 from beamtrawl.transforms.tables.schemas import KEY

@@ -5,8 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamtrawl.transforms.directory.crawl_dir import Manifest
 from beamtrawl.transforms.directory.table_runs import FAN_IN, MOST_FILES, SMALL_BYTES, all_runs, full_tier, runs_of

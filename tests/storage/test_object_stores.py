@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.imports.test_bad_input import record
-from tests.imports.test_bad_input import wacz as wacz_file
+from tests.imports.test_bad_input import record, wacz as wacz_file
 from tests.support.command_line import LOOPBACK, PROGRAM, Ran, in_one_process
 from tests.support.prerequisites import lacks
 from tests.support.web import Answer, Web, html, slow

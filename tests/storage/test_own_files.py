@@ -12,8 +12,7 @@ from beamtrawl.transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from beamtrawl.transforms.directory.own_files import is_own
 from beamtrawl.transforms.files import filesystem
 from beamtrawl.transforms.tables.schemas import TABLES
-from tests.support.command_line import LOOPBACK, failure, success
-from tests.support.command_line import beamtrawl as program
+from tests.support.command_line import LOOPBACK, beamtrawl as program, failure, success
 from tests.support.web import Web, html
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

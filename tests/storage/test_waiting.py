@@ -5,8 +5,7 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, frontier_files
 from beamtrawl.transforms.directory.waiting import (

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from beamtrawl.transforms.directory.crawl_dir import Manifest
 from beamtrawl.transforms.frontier.files import write_frontier
 from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
-from beamtrawl.transforms.urls import url_key
+from beamtrawl.transforms.urls.canonical import url_key
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

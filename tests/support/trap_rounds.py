@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from beamtrawl.pipeline.release_held import frontier_row
-from beamtrawl.transforms import urls
 from beamtrawl.transforms.documents.found_links import links_column
 from beamtrawl.transforms.documents.page_yield import yield_rows
 from beamtrawl.transforms.documents.parse_visits import fact_row, judged, parse_batch, probe_page
@@ -37,6 +36,7 @@ from beamtrawl.transforms.traps.news import Duplicates
 from beamtrawl.transforms.traps.novelty import unpack
 from beamtrawl.transforms.traps.template_rows import State, newest_by_template
 from beamtrawl.transforms.traps.watch_host import Watched, watch_host
+from beamtrawl.transforms.urls.canonical import canonicalize, host, url_key
 from beamtrawl.transforms.urls.filters import UrlFilter
 from tests.support.web import OTHERWISE, Page, answer_of, status
 
@@ -98,7 +98,7 @@ def crawl_rounds(
     In the first round another site is found to link the paths `linked`, and its own sitemap to list those `listed`.
     """
     url_filter = UrlFilter(_SETTINGS.scope, frozenset([HOST]), _KINDS.extensions)
-    home = {"url_key": urls.url_key(f"http://{HOST}/"), "url": f"http://{HOST}/", "host": HOST, "depth": 0}
+    home = {"url_key": url_key(f"http://{HOST}/"), "url": f"http://{HOST}/", "host": HOST, "depth": 0}
     counts = {"fetches": 0, "failures": 0, "changes": 0}
     known = {home["url_key"]: dict.fromkeys(URLS.names) | home | counts | {"state": "due", "score": 1.0, "round": 0}}
     seed = {"priority": 1.0, "reason": "seed", "redirects": 0, "failures": 0, "discovered_round": 1}
@@ -169,7 +169,7 @@ def _judge(
     stale, gone = set(watched.stale), set(watched.gone)
     facts = [fact | {"outcome": Outcome.GONE_BY_CONTENT} if fact["url_key"] in gone else fact for fact in facts]
     candidates = [
-        {"url_key": link["target_key"], "url": link["target_url"], "host": urls.host(link["target_url"])}
+        {"url_key": link["target_key"], "url": link["target_url"], "host": host(link["target_url"])}
         | {name: link[name] for name in ("depth", "redirects")}
         | {"score": 0.001, "referrer": visit["url"], "kind": None, "sitemap": None, "sitemap_lastmod": None}
         | {"links_without_news": visit["url_key"] in stale if page else bool(visit["links_without_news"])}
@@ -184,7 +184,7 @@ def _judge(
 
 def _linked(path: str, referrer: str, is_foreign: bool) -> Row:
     url = f"http://{HOST}{path}"
-    row = {"url_key": urls.url_key(url), "url": url, "host": HOST, "depth": 1, "redirects": 0, "score": 0.001}
+    row = {"url_key": url_key(url), "url": url, "host": HOST, "depth": 1, "redirects": 0, "score": 0.001}
     row |= {"referrer": referrer, "kind": None, "sitemap": None, "sitemap_lastmod": None}
     return row | {"links_without_news": False, "foreign": is_foreign}
 
@@ -205,7 +205,7 @@ def _visit(due: Due, site: Mapping[str, Page], round_: int) -> Row:
         "fetched_at": _NOW,
         "outcome": outcome,
         "status": answer.status,
-        "redirect_to": urls.canonicalize(headers["location"], due.url) if "location" in headers else None,
+        "redirect_to": canonicalize(headers["location"], due.url) if "location" in headers else None,
         "media_type": media_type,
         "headers": [{"name": name, "value": value} for name, value in answer.headers],
         "body": answer.body,

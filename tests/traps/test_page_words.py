@@ -4,8 +4,7 @@ import re
 import zlib
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.traps.page_words import PageWords, page_words
 

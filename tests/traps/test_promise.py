@@ -1,8 +1,7 @@
 """What a URL promises, as an estimate: properties, and what a trap without end costs whoever believes it."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.traps.promise import CLOSED, ENDED, MEMORY, SAMPLE, budget, promise, remember
 

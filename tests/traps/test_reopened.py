@@ -10,11 +10,10 @@ from beamtrawl.transforms.archives.sources import sources_of
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.settings import Traps
 from beamtrawl.transforms.tables.table_files import TableFile, TableWriter
-from beamtrawl.transforms.urls import url_key
+from beamtrawl.transforms.urls.canonical import url_key
 from tests.imports.test_bad_input import record
 from tests.support.committed_steps import NOW, commit
-from tests.support.crawls import InProcess, Silent, frontier, settings
-from tests.support.crawls import crawl as run_rounds
+from tests.support.crawls import InProcess, Silent, crawl as run_rounds, frontier, settings
 
 HELD = "http://a.test/calendar/2030"
 

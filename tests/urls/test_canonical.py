@@ -3,11 +3,10 @@
 import doctest
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from requests.models import PreparedRequest
 
-from beamtrawl.transforms import urls
+from beamtrawl.transforms.urls import canonical
 from tests.support.conformance import each_case
 from tests.support.tables import each_row
 
@@ -20,14 +19,14 @@ RESOLVED_OTHERWISE = {
 @each_case("urls", "resolve")
 def test_references_resolve_by_the_standard(row):
     expected = RESOLVED_OTHERWISE.get(row["id"], [row["expected"]])[0]
-    assert urls.resolve(row["input"]["url"], row["input"]["base"]) == expected
+    assert canonical.resolve(row["input"]["url"], row["input"]["base"]) == expected
 
 
 @each_case("urls", "resolve")
 def test_canonical_forms_of_the_standards_cases_are_fetched_as_they_are(row):
-    url = urls.canonicalize(row["input"]["url"], row["input"]["base"])
+    url = canonical.canonicalize(row["input"]["url"], row["input"]["base"])
     if url is not None:
-        assert urls.canonicalize(url) == url
+        assert canonical.canonicalize(url) == url
         assert prepared(url) == url
 
 
@@ -91,15 +90,15 @@ CANONICAL = {
 
 @each_row({url: (url, expected) for url, expected in CANONICAL.items()})
 def test_canonical(url, expected):
-    assert urls.canonicalize(url) == expected
+    assert canonical.canonicalize(url) == expected
     assert expected is None or prepared(expected) == expected
 
 
 @given(st.text() | st.builds("http://a.org/{}".format, st.text()), st.none() | st.text())
 @example("http://[\ud800", None)
 def test_any_string_is_resolved_or_rejected(reference, base):
-    urls.resolve(reference, base)
-    urls.canonicalize(reference, base)
+    canonical.resolve(reference, base)
+    canonical.canonicalize(reference, base)
 
 
 PIECES = st.sampled_from(list("/.?&=#%:@|[]{}^~;'\\\" aA é\t\x7f\U0001f600"))
@@ -109,10 +108,10 @@ HOSTS = st.sampled_from(["a.org", "A.org.", "127.1", "[::1]:80", "a.org:8080", "
 
 @given(HOSTS, st.lists(PIECES | ESCAPES, max_size=12).map("".join))
 def test_a_canonical_form_is_final(host, rest):
-    url = urls.canonicalize(f"http://{host}/{rest}")
+    url = canonical.canonicalize(f"http://{host}/{rest}")
     if url is not None:
         assert url.isascii()
-        assert urls.canonicalize(url) == url
+        assert canonical.canonicalize(url) == url
         assert prepared(url) == url
 
 
@@ -142,20 +141,20 @@ STARTS = st.sampled_from(
 @example("", "b", "http://a.org/?c/d")
 @example("", "", "http://a.org/b")
 def test_a_canonical_form_is_what_the_rules_give_in_order(start, rest, base):
-    expected = urls.resolve(start + rest, base)
+    expected = canonical.resolve(start + rest, base)
     if expected is not None and expected.startswith(("http://", "https://")):
-        for rule in urls.CANONICAL_RULES:
+        for rule in canonical.CANONICAL_RULES:
             expected = rule(expected)
-        assert urls.canonicalize(start + rest, base) in (expected, None)
+        assert canonical.canonicalize(start + rest, base) in (expected, None)
     else:
-        assert urls.canonicalize(start + rest, base) is None
+        assert canonical.canonicalize(start + rest, base) is None
 
 
 def test_keys_are_16_bytes_and_differ_as_urls_do():
-    keys = {urls.url_key(f"http://a.org/{number}") for number in range(100)}
+    keys = {canonical.url_key(f"http://a.org/{number}") for number in range(100)}
     assert len(keys) == 100
     assert {len(key) for key in keys} == {16}
-    assert urls.url_key("http://a.org/0") in keys
+    assert canonical.url_key("http://a.org/0") in keys
 
 
 @pytest.mark.parametrize(
@@ -167,7 +166,7 @@ def test_keys_are_16_bytes_and_differ_as_urls_do():
     ],
 )
 def test_host_and_origin(url, host, origin):
-    assert (urls.host(url), urls.origin(url)) == (host, origin)
+    assert (canonical.host(url), canonical.origin(url)) == (host, origin)
 
 
 @pytest.mark.parametrize(
@@ -186,8 +185,8 @@ def test_host_and_origin(url, host, origin):
     ],
 )
 def test_domain(host, domain):
-    assert urls.domain(host) == domain
+    assert canonical.domain(host) == domain
 
 
 def test_examples_in_docstrings():
-    assert doctest.testmod(urls.canonical) == (0, 12)
+    assert doctest.testmod(canonical) == (0, 12)

@@ -3,20 +3,18 @@
 import re
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
-from beamtrawl.transforms import urls
-from beamtrawl.transforms.urls import dedup, tracking_parameters
+from beamtrawl.transforms.urls import canonical, dedup, tracking_parameters
 from tests.support.url_pairs import DIFFERENT, SAME, pairs
 
 TWO, ONE = pairs(DIFFERENT), pairs(SAME)
 
 
 def key(url: str) -> bytes:
-    canonical = urls.canonicalize(url)
-    assert canonical is not None
-    return urls.url_key(canonical)
+    url = canonical.canonicalize(url)
+    assert url is not None
+    return canonical.url_key(url)
 
 
 def test_two_resources_have_two_keys() -> None:
@@ -55,26 +53,26 @@ URLS = st.builds("http://{}/{}".format, st.sampled_from(HOSTS.split()), PATHS_AN
 @example("http://a.test/.;jsessionid=1/a")
 @example("http://a.test/%28S%28lit3py55t21z5v55vlm25s55%29%29/")
 def test_the_dedup_form_is_a_canonical_url_and_final(reference: str) -> None:
-    url = urls.canonicalize(reference)
+    url = canonical.canonicalize(reference)
     if url is not None:
-        form = urls.dedup_form(url)
-        assert urls.canonicalize(form) == form
-        assert urls.dedup_form(form) == form
-        assert urls.canonicalize(url) == url
-        assert urls.host(form) == urls.host(url)
+        form = canonical.dedup_form(url)
+        assert canonical.canonicalize(form) == form
+        assert canonical.dedup_form(form) == form
+        assert canonical.canonicalize(url) == url
+        assert canonical.host(form) == canonical.host(url)
 
 
 @given(URLS)
 def test_a_url_that_no_rule_concerns_is_changed_by_none(reference: str) -> None:
-    url = urls.canonicalize(reference) or ""
+    url = canonical.canonicalize(reference) or ""
     if not dedup.may_change(url):
         assert [rule(url) for rule in dedup.RULES] == [url] * len(dedup.RULES)
 
 
 @given(st.text())
 def test_any_string_has_a_key(text: str) -> None:
-    canonical = urls.canonicalize(text)
-    assert canonical is None or len(urls.url_key(canonical)) == 16
+    url = canonical.canonicalize(text)
+    assert url is None or len(canonical.url_key(url)) == 16
 
 
 NAMED = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("12")), max_size=5)
@@ -116,7 +114,7 @@ def test_an_entry_of_the_list_says_what_it_is_and_where_that_is_said(entry) -> N
     for name in entry.names.split():
         assert re.fullmatch(r"[a-z0-9_.-]*\*?", name)
     for host in getattr(entry, "hosts", "a.test").split():
-        assert urls.host(urls.canonicalize(f"http://{host}/")) == host
+        assert canonical.host(canonical.canonicalize(f"http://{host}/")) == host
 
 
 def test_a_name_stands_once_in_the_list_and_the_list_has_a_date() -> None:
@@ -129,5 +127,5 @@ def test_a_name_stands_once_in_the_list_and_the_list_has_a_date() -> None:
 
 def test_a_tracking_parameter_goes_and_what_is_beside_it_stays() -> None:
     names = [name.replace("*", "x") for entry in tracking_parameters.TRACKING for name in entry.names.split()]
-    found = {name: urls.dedup_form(f"http://a.test/?a=1&{name}=b&c=2") for name in names}
+    found = {name: canonical.dedup_form(f"http://a.test/?a=1&{name}=b&c=2") for name in names}
     assert found == dict.fromkeys(names, "http://a.test/?a=1&c=2")

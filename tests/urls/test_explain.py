@@ -5,12 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from beamtrawl.transforms import urls
-from beamtrawl.transforms.urls import dedup
-from beamtrawl.transforms.urls import explain as explain_module
+from beamtrawl.transforms.urls import dedup, explain as explain_module
+from beamtrawl.transforms.urls.canonical import CANONICAL_RULES, canonicalize, dedup_form
 from beamtrawl.transforms.urls.explain import explain
 from tests.urls.test_dedup import URLS
 
@@ -62,8 +60,8 @@ def test_the_steps_lead_from_the_reference_to_the_dedup_form(reference: str, bas
     steps = explain(reference, base)
     assert all(step.before != step.after for step in steps)
     assert [step.before for step in steps] == [reference, *(step.after for step in steps)][: len(steps)]
-    if url := urls.canonicalize(reference, base):
-        assert urls.dedup_form(url) == (steps[-1].after if steps else reference)
+    if url := canonicalize(reference, base):
+        assert dedup_form(url) == (steps[-1].after if steps else reference)
 
 
 def test_examples_in_docstrings() -> None:
@@ -74,4 +72,4 @@ def test_every_rule_is_described() -> None:
     text = (Path(__file__).parents[2] / "docs" / "urls.md").read_text(encoding="utf-8")
     described = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
     told = {rule for rules in RULES.values() for rule in rules}
-    assert {rule.__name__ for rule in (*urls.CANONICAL_RULES, *dedup.RULES)} <= told <= described
+    assert {rule.__name__ for rule in (*CANONICAL_RULES, *dedup.RULES)} <= told <= described

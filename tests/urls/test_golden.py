@@ -9,7 +9,7 @@ diff for all to see. To add a reference, add a line [reference, base] first.
 import json
 from pathlib import Path
 
-from beamtrawl.transforms import urls
+from beamtrawl.transforms.urls.canonical import canonicalize, dedup_form, url_key
 from tests.support.url_pairs import DIFFERENT, SAME, pairs
 
 FILE = Path(__file__).with_name("golden.jsonl")
@@ -18,8 +18,8 @@ GOLDEN = [json.loads(text) for text in FILE.read_text(encoding="utf-8").splitlin
 
 def forms(reference: str, base: str | None) -> list[str | None]:
     """The line of a reference."""
-    url = urls.canonicalize(reference, base)
-    return [reference, base, url, url and urls.dedup_form(url), url and urls.url_key(url).hex()]
+    url = canonicalize(reference, base)
+    return [reference, base, url, url and dedup_form(url), url and url_key(url).hex()]
 
 
 def test_a_reference_has_the_forms_and_the_key_that_it_always_had() -> None:

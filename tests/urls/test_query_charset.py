@@ -3,9 +3,9 @@
 import codecs
 import doctest
 
-from beamtrawl.transforms import urls
 from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.urls import query_charset
+from beamtrawl.transforms.urls.canonical import canonicalize
 from tests.support import encoding_standard
 from tests.support.tables import each_row
 
@@ -39,7 +39,7 @@ QUERIES = {
 
 @each_row(QUERIES)
 def test_queries(charset, reference, expected):
-    assert urls.canonicalize(reference, "http://a.org/b", charset) == f"http://a.org/{expected}"
+    assert canonicalize(reference, "http://a.org/b", charset) == f"http://a.org/{expected}"
 
 
 def test_a_page_in_gbk_links_in_gbk():

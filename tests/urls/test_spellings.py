@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.pipeline.seeds import Added, Seed, add_seeds
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir

@@ -4,8 +4,7 @@ import zlib
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.traps.novelty import Family
 from beamtrawl.transforms.traps.page_words import page_words

@@ -1,4 +1,4 @@
-"""Which of the URLs that alias rules would hold back are fetched all the same, to verify the rules.
+"""Draws the sample of URLs that are fetched although alias rules exclude them, to verify the rules.
 
 The sample is drawn with a secret of the crawl: a site that knows this program cannot tell which URLs will be fetched.
 """

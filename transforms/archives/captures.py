@@ -1,4 +1,4 @@
-"""What a record says of a URL: a capture to import, or the reason why it is skipped."""
+"""Interprets the records of archives: a capture to import, or the reason why a record is skipped."""
 
 import dataclasses
 import json
@@ -9,7 +9,6 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from .. import urls
 from ..blocks.rules import Blocks
 from ..http.errors import RequestError
 from ..http.reply import Headers, Reply, outcome, redirect_target, wanted
@@ -17,6 +16,7 @@ from ..outcomes import RETRIED, Outcome
 from ..robots import rules
 from ..robots.rules import Verdict
 from ..tables.schemas import KEY, TIME, Row
+from ..urls.canonical import canonicalize, host, origin as origin_of, url_key
 from ..urls.filters import UrlFilter
 from .answers import Skip, contradicts, head_of, reply_of
 from .digests import normalized
@@ -79,9 +79,9 @@ def capture_of(record: Record, admission: Admission) -> Row:
         raise Skip(rule)
     row: Row = dict.fromkeys(SCAN.names) | {
         "number": record.number,
-        "url_key": urls.url_key(url),
+        "url_key": url_key(url),
         "url": url,
-        "host": urls.host(url),
+        "host": host(url),
         "fetched_at": fetched_at,
         "is_robots": is_robots,
         "is_failure": False,
@@ -93,7 +93,7 @@ def capture_of(record: Record, admission: Admission) -> Row:
     try:
         if is_robots:
             reply = reply_of(record, row["digest"], rules.MAX_BYTES, admission.head_bytes)
-            row["rights"] = _rights(reply, urls.origin(url), admission.token)
+            row["rights"] = _rights(reply, origin_of(url), admission.token)
             return row
         head = head_of(record, admission.head_bytes)
     except RequestError as error:
@@ -106,7 +106,7 @@ def capture_of(record: Record, admission: Admission) -> Row:
 def _leads_to_itself(url: str, status: int, headers: Headers) -> bool:
     """Whether an answer is a redirect to its own URL, of whose page it says nothing: the archive may have that, too."""
     target = redirect_target(url, Reply(status, original_headers(headers)))
-    return target is not None and urls.url_key(target) == urls.url_key(url)
+    return target is not None and url_key(target) == url_key(url)
 
 
 def _judged(url: str, status: int, headers: Headers, types: Collection[str]) -> Outcome:
@@ -132,14 +132,14 @@ def _rights(reply: Reply, origin: str, token: str) -> bytes | None:
 
 def _original(record: Record, url: str) -> dict[str, object]:
     named = record.field("WARC-Refers-To-Target-URI")
-    original = urls.canonicalize(named.strip("<> ")) if named else url
+    original = canonicalize(named.strip("<> ")) if named else url
     if original is None:
         raise Skip("revisit", f"it refers to {named[:200]!r}, which is no URL")
     try:
         at = parse_date(record.field("WARC-Refers-To-Date"))
     except ValueError:
         at = None
-    return {"original_key": urls.url_key(original), "original_host": urls.host(original), "original_at": at}
+    return {"original_key": url_key(original), "original_host": host(original), "original_at": at}
 
 
 def _own_head(record: Record, url: str, admission: Admission) -> dict[str, object]:
@@ -152,15 +152,12 @@ def _own_head(record: Record, url: str, admission: Admission) -> dict[str, objec
         raise Skip("partial")
     headers = original_headers(headers)
     is_temporary = status != 304 and outcome(url, Reply(status, headers), conditional=False) in RETRIED
-    return {
-        "head": json.dumps([status, headers]),
-        "is_failure": is_temporary or _leads_to_itself(url, status, headers),
-    }
+    return {"head": json.dumps([status, headers]), "is_failure": is_temporary or _leads_to_itself(url, status, headers)}
 
 
 def _url(text: str) -> str:
     text = text.strip("<> ")  # WARC 1.0 has it within brackets, by a mistake in its grammar
-    url = urls.canonicalize(text)
+    url = canonicalize(text)
     if url is None:
         is_other = re.match(r"(?!https?:)[a-z][a-z0-9+.-]*:", text, re.ASCII | re.IGNORECASE)
         raise Skip("not_http") if is_other else Skip("bad_record", f"its URL is {text[:200]!r}")
@@ -277,7 +274,7 @@ def _hops(value: str) -> dict[str, object]:
 
 
 def _via(value: str) -> dict[str, object]:
-    return {"referrer": url} if (url := urls.canonicalize(value)) else {}
+    return {"referrer": url} if (url := canonicalize(value)) else {}
 
 
 def _milliseconds(value: str) -> dict[str, object]:

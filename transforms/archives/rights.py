@@ -1,4 +1,4 @@
-"""What the robots.txt files of an import, and those known before, say about uses of its pages."""
+"""Rights of imported pages, by the robots.txt files of the import and those known before."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -6,12 +6,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from .. import urls
 from ..http.reply import Reply, content_type, outcome, redirect_target, stored_headers
 from ..outcomes import Outcome
 from ..robots.lookup import robots_row, start_search
 from ..robots.rules import MAX_BYTES
 from ..tables.schemas import VISITS, RobotsRow, VisitRow
+from ..urls.canonical import origin
 from .digests import is_understood
 from .rights import RIGHTS
 
@@ -92,6 +92,6 @@ def robots_of(planned: dict[str, Any], reply: Reply, round_: int, token: str) ->
     reply = with_own_head(reply, planned["head"])
     reply = reply._replace(body=reply.body[:MAX_BYTES])
     at: datetime = planned["fetched_at"]
-    search = start_search(urls.origin(planned["url"]), planned["depth"])
+    search = start_search(origin(planned["url"]), planned["depth"])
     row = robots_row(search, planned["host"], reply, round_, at, token)[0]
     return row | {"expires_at": at}

@@ -1,1 +1,1 @@
-"""What the stages of a step share: batches and their schemas, semi-joins with earlier rounds, writers, progress."""
+"""Shared parts of the stages: batches and their schemas, semi-joins with earlier rounds, writers, progress."""

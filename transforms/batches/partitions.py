@@ -1,4 +1,4 @@
-"""What the stages of a step send to one another: batches of rows or values, by partition of a key space."""
+"""The data between the stages of a step: batches of rows or values, by partition of a key space."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which block matches a URL: pure functions of URLs and patterns."""
+"""Finds the block that matches a URL: pure functions of URLs and patterns."""
 
 import dataclasses
 import functools

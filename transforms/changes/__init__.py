@@ -1,1 +1,1 @@
-"""What has changed on the pages of a crawl since a round or a time."""
+"""Changes of the pages of a crawl since a round or a time."""

@@ -46,7 +46,7 @@ def render_owner(token: str, since: float | None = None) -> str:
 
 
 def render_released() -> str:
-    """The text of a lock that nobody holds: objects are not deleted, since a deletion has no condition."""
+    """The text of a lock without an owner: objects are not deleted, since a deletion has no condition."""
     return json.dumps({"released": time.time()})
 
 

@@ -38,6 +38,11 @@ class Step:
     kind: str
     round: int
 
+    @property
+    def frontier_round(self) -> int:
+        """The round that visits a URL which is put into the frontier now."""
+        return self.round + (self.kind == "update")
+
 
 def next_step(manifests: Iterable[Manifest]) -> Step:
     """The next step of the crawl, derived from the committed steps alone."""
@@ -48,6 +53,11 @@ def next_step(manifests: Iterable[Manifest]) -> Step:
     if last["fetch"] > last["update"]:
         return Step("update", last["fetch"])
     return Step("fetch", last["update"] + 1)
+
+
+def last_updated(manifests: Iterable[Manifest]) -> int:
+    """The last round whose update step is committed."""
+    return max((m.round for m in manifests if m.step == "update"), default=0)
 
 
 def files_of(manifests: Iterable[Manifest], table: str) -> list[TableFile]:

@@ -1,4 +1,4 @@
-"""By which patterns of `[index]` the documents in an index were chosen, from the manifests alone."""
+"""The patterns of `[index]` by which the documents in an index were chosen, from the manifests alone."""
 
 from collections.abc import Iterable
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..tables.key_scan import Wanted, groups_with
 from ..tables.schemas import FRONTIER, FRONTIER_LEFT
 from ..tables.table_files import TableFile, conform, open_parquet, present, read_table, round_of, with_columns
-from .crawl_dir import CrawlDir, Manifest, frontier_files, unconsumed
+from .crawl_dir import CrawlDir, Manifest, frontier_files, last_updated, unconsumed
 
 MATCHED = pa.schema([*FRONTIER, FRONTIER_LEFT.field("path"), FRONTIER_LEFT.field("number")])
 """A row of the frontier with its position."""
@@ -185,11 +185,6 @@ def waiting_by_reason(root: str, manifests: Sequence[Manifest]) -> dict[str, int
 def count_waiting(crawl: CrawlDir) -> int:
     """The number of waiting URLs."""
     return sum(waiting_by_reason(crawl.root, crawl.manifests()).values())
-
-
-def last_updated(manifests: Iterable[Manifest]) -> int:
-    """The last round whose update step is committed."""
-    return max((m.round for m in manifests if m.step == "update"), default=0)
 
 
 def reason_now(reason: str, path: str, last: int) -> str:

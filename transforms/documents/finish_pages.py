@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.window import GlobalWindows
 
-from .. import urls
 from ..batches.batch_schemas import CANDIDATES, Rejection
 from ..batches.partitions import StageFn, tagged
 from ..batches.stage_progress import StageProgress
@@ -30,6 +29,7 @@ from ..tables.key_scan import shard_stem
 from ..tables.schemas import DOCUMENTS, LINKS
 from ..tables.table_files import TableFile, TableWriter, conform, new_path
 from ..traps.discovery import WITHOUT_NEWS, place_of, says_little
+from ..urls.canonical import front, host, is_foreign
 from ..urls.index_scope import WHOLE, IndexScope
 from .mark_pages import MarkFn, Part, pages_of
 from .rejections import rejections_of
@@ -84,7 +84,7 @@ def candidates_of(links: pa.Table, scorers: Sequence[Scorer] = ()) -> pa.Table:
     starts = np.flatnonzero(np.logical_or(*(_are_least(way[order], keys.indices.to_numpy()[order]) for way in ways)))
     scores = np.add.reduceat(np.rint(passed[order] / _GRAIN) * _GRAIN, starts)
     first = links.take(chosen := order[starts])
-    hosts = [urls.host(url) for url in first["target_url"].to_pylist()]
+    hosts = [host(url) for url in first["target_url"].to_pylist()]
     columns = {"depth": first["depth"], "redirects": first["redirects"], "foreign": foreign[chosen], "score": scores}
     columns |= {"url_key": first["target_key"], "url": first["target_url"], "referrer": first["source_url"]}
     columns |= {"host": pa.array(hosts, pa.string()), "links_without_news": doubts[chosen] == WITHOUT_NEWS}
@@ -101,13 +101,13 @@ def _are_foreign(links: pa.Table, targets: pa.DictionaryArray, sources: pa.Dicti
 
     Pages of a site share most of their links, so each pair of a target and a site, or folder of a user, is judged once.
     """
-    origins = pa.array([urls.front(url) for url in sources.dictionary.to_pylist()], pa.string()).dictionary_encode()
+    origins = pa.array([front(url) for url in sources.dictionary.to_pylist()], pa.string()).dictionary_encode()
     own, count = origins.indices.take(sources.indices).to_numpy(), max(1, len(origins.dictionary))
     pairs, places = np.unique(targets.indices.to_numpy() * np.int64(count) + own, return_inverse=True)
     target, origin = targets.dictionary.to_pylist(), origins.dictionary.to_pylist()
-    is_foreign = [urls.is_foreign(target[pair // count], origin[pair % count]) for pair in pairs.tolist()]
+    foreign = [is_foreign(target[pair // count], origin[pair % count]) for pair in pairs.tolist()]
     redirects = pc.and_(pc.equal(links["kind"], "redirect"), pc.fill_null(links["source_foreign"], False))
-    return np.array(is_foreign, bool)[places] | redirects.to_numpy()
+    return np.array(foreign, bool)[places] | redirects.to_numpy()
 
 
 def _doubts(links: pa.Table, targets: pa.DictionaryArray, sources: pa.DictionaryArray) -> npt.NDArray[np.int64]:

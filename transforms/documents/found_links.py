@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .. import urls
 from ..batches.batch_schemas import CANDIDATES, LINK, NOT_FOLLOWED, CandidateRow
 from ..parsing.crawl_scope import CrawlScope
 from ..parsing.html_links import FOLLOWED_KINDS, Fragment, Link, followed
 from ..parsing.source import Page
 from ..tables.batches import Batch, split
 from ..tables.schemas import KEY, VisitRow
+from ..urls.canonical import url_key
 from ..urls.filters import UrlFilter
 
 FoundLinks = tuple[VisitRow, Page | None, list[Link]]
@@ -24,7 +24,7 @@ FoundLinks = tuple[VisitRow, Page | None, list[Link]]
 @functools.lru_cache(1 << 16)
 def key_of(url: str) -> bytes:
     """`url_key`, cached."""
-    return urls.url_key(url)
+    return url_key(url)
 
 
 def links_column(

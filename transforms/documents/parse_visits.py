@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
-from .. import urls
 from ..batches.batch_schemas import CONTENTS, FACTS, PAGES, YIELDS, Rejection
 from ..batches.found_urls import FoundUrls
 from ..batches.partitions import StageFn, tagged
@@ -41,6 +40,7 @@ from ..tables.bloom import shard, shards
 from ..tables.schemas import DOCUMENTS, KEY, VISITS, Row
 from ..tables.sitemap_terms import EXTERNAL, PROBE
 from ..tables.table_files import conform, open_parquet
+from ..urls.canonical import canonicalize, domain, host
 from ..urls.index_scope import WHOLE, IndexScope
 from .external import Known, external_of
 from .found_links import key_of, links_column
@@ -101,7 +101,7 @@ def parse_batch(
 def refresh_links(url: str, headers: Headers) -> list[Link]:
     """The link of a Refresh header, which is equivalent to a meta refresh."""
     asked = refresh(header(headers, "refresh") or "")
-    target = urls.canonicalize(asked[1], url) if asked else None
+    target = canonicalize(asked[1], url) if asked else None
     return [Link(target, "", "", "redirect")] if target and target != url else []
 
 
@@ -112,7 +112,7 @@ def page_row(visit: dict[str, Any], page: Page | None, links: list[Link]) -> dic
         for name in ("url_key", "url", "host", "round", "fetched_at", "depth", "links_without_news", "foreign")
     }
     is_new = page is not None and page.digest != visit.get("digest_before")
-    row |= {"is_document": is_new, "score": visit["priority"], "domain": urls.domain(visit["host"])}
+    row |= {"is_document": is_new, "score": visit["priority"], "domain": domain(visit["host"])}
     if page is not None:
         row |= {name: None if (value := getattr(page, name)) == "" else value for name in _PAGE_COLUMNS}
         row |= page.usage.columns(page.media_type)
@@ -333,7 +333,7 @@ class ParseFn(StageFn):
             yield from self._changed(changed_documents(documents))
 
     def _changed(self, pages: pa.Table) -> "Iterator[TaggedOutput]":
-        hosts = pa.chunked_array([[urls.host(url) for url in pages["url"].to_pylist()]], pa.string())
+        hosts = pa.chunked_array([[host(url) for url in pages["url"].to_pylist()]], pa.string())
         yield from tagged("changed", batches_by(conform(pages, CHANGED), shards(hosts, self._shards)))
 
     def _may_be_found(self, pages: pa.Table) -> pa.ChunkedArray:

@@ -1,4 +1,4 @@
-"""Why links were not followed: counts by reason and host, with a few samples."""
+"""Counts links that were not followed, by reason and host, with a few samples."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,11 +6,11 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .. import urls
 from ..batches.batch_schemas import NOT_FOLLOWED
 from ..batches.partitions import Partition, values
 from ..batches.writers import write_rows
 from ..tables.table_files import TableFile
+from ..urls.canonical import host as host_of
 
 _SAMPLES = 3
 
@@ -21,7 +21,7 @@ def rejections_of(links: pa.Table) -> Iterator[tuple[tuple[str, str], tuple[int,
     targets = rejected.group_by(["rejected", "target_url"], use_threads=False).aggregate([([], "count_all")])
     found: dict[tuple[str, str], tuple[int, list[str]]] = {}
     for reason, url, times in zip(*(column.to_pylist() for column in targets.columns), strict=True):
-        key = (reason, urls.host(url))
+        key = (reason, host_of(url))
         count, samples = found.get(key, (0, []))
         if len(samples) < _SAMPLES or url < samples[-1]:
             samples = sorted([*samples, url])[:_SAMPLES]

@@ -14,11 +14,11 @@ from operator import itemgetter
 import numpy as np
 import pyarrow as pa
 
-from .. import urls
 from ..tables.bloom import words
 from ..tables.key_scan import Wanted
 from ..tables.newest import newest
 from ..tables.schemas import KEY, Row
+from ..urls.canonical import host, owner
 from . import minhash
 
 MOST_COMPARED = 64
@@ -64,7 +64,7 @@ def entries(documents: pa.Table, wanted: Wanted | None = None) -> pa.Table:
     """
     documents = documents.filter(documents["signature"].is_valid())
     keys = minhash.band_keys(_stacked(documents["signature"].to_pylist()))
-    keys = _of_sites(keys, [urls.owner(urls.host(url), url) for url in documents["url"].to_pylist()])
+    keys = _of_sites(keys, [owner(host(url), url) for url in documents["url"].to_pylist()])
     rows = np.repeat(np.arange(documents.num_rows), minhash.BANDS)
     bands = pa.FixedSizeBinaryArray.from_buffers(KEY, len(rows), [None, pa.py_buffer(keys.tobytes())])
     if wanted is not None:  # few are, and a row has all columns of its document
@@ -141,7 +141,7 @@ def decide(
             representatives[key] = row
     return [
         {name: documents[key][name] for name in ("url_key", "url", "shard")}
-        | {"host": urls.host(documents[key]["url"]), "near_duplicate_of": other["url_key"]}
+        | {"host": host(documents[key]["url"]), "near_duplicate_of": other["url_key"]}
         for key, other in chosen.items()
     ]
 

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
-from .. import urls
 from ..batches.batch_schemas import CONTENTS
 from ..batches.partitions import Partition, StageFn, tagged
 from ..batches.stage_progress import StageProgress
@@ -20,6 +19,7 @@ from ..tables.batches import Batch, batches_by, from_ipc, to_ipc
 from ..tables.newest import newest
 from ..tables.schemas import DIGESTS, KEY
 from ..tables.table_files import TableFile, TableWriter
+from ..urls.canonical import owner as owner_of
 
 DUPLICATES = pa.schema([("url_key", KEY), ("duplicate_of", KEY), ("shard", pa.int32())])
 COPIES = pa.schema([("url_key", KEY), ("same_content_as", KEY), ("shard", pa.int32())])
@@ -76,11 +76,11 @@ def judge_contents(
 ) -> Contents:
     """Finds the duplicates of a round and the documents that they duplicate.
 
-    Each content has one owner per site, or folder of a user (`urls.owner`). A document is a duplicate of the owner of
-    its content in its own site, or of a document of another site that it names as its canonical page. No other evidence
-    makes it a duplicate of another site's page, because a site that copies pages could forge it. A page that its site
-    links takes a content over from one that only other sites link, which could be any spelling of its URL; both are
-    indexed, as copies.
+    Each content has one owner per site, or folder of a user (`canonical.owner`). A document is a duplicate of the
+    owner of its content in its own site, or of a document of another site that it names as its canonical page. No
+    other evidence makes it a duplicate of another site's page, because a site that copies pages could forge it. A page
+    that its site links takes a content over from one that only other sites link, which could be any spelling of its
+    URL; both are indexed, as copies.
 
     `earlier` may contain other digests and several rows of a digest, of which the newest counts; `left` are RELEASED.
     A document is never a duplicate of itself, although its own digest may be known from an earlier visit.
@@ -107,9 +107,9 @@ def judge_contents(
             found.changed.append(content | {"site": key[1]})
     taken_over = {row["url_key"] for row in found.copies}
     found.copies.extend(row for row in _copies(contents, owners) if row["url_key"] not in taken_over)
-    nobody = {"url_key": None, "url": None, "depth": None}
+    no_owner = {"url_key": None, "url": None, "depth": None}
     found.changed.extend(
-        row | nobody | {"site": key[1], "foreign": None}
+        row | no_owner | {"site": key[1], "foreign": None}
         for key, row in keepers.items()
         if row["url_key"] and key not in owners
     )
@@ -118,7 +118,7 @@ def judge_contents(
 
 def _key(row: dict[str, Any]) -> tuple[bytes, str]:
     """(digest, owner) of a row of CONTENTS or DIGESTS."""
-    return row["digest"], row["site"] if "site" in row else urls.owner(row["host"], row["url"])
+    return row["digest"], row["site"] if "site" in row else owner_of(row["host"], row["url"])
 
 
 def _beside(content: dict[str, Any], relation: str, other: Mapping[str, Any]) -> dict[str, Any]:

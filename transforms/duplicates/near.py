@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from apache_beam.pvalue import TaggedOutput
 
-from .. import urls
 from ..batches.partitions import Partition, StageFn, tagged
 from ..batches.stage_progress import StageProgress
 from ..batches.writers import ByPartition
@@ -17,6 +16,7 @@ from ..tables.bloom import shards
 from ..tables.key_scan import Wanted, matching_rows
 from ..tables.schemas import NEAR
 from ..tables.table_files import conform
+from ..urls.canonical import host, site as site_of
 from .clusters import DOCUMENT, ENTRIES, PAIRS, VERDICTS, decide, entries, find_pairs
 from .exact import DUPLICATES
 
@@ -36,7 +36,7 @@ def changed_documents(documents: pa.Table) -> pa.Table:
 
 def hosts_of_sites(documents: pa.Table) -> set[str]:
     """The hosts of the documents' sites, with and without `www.`: only documents of one site are compared."""
-    sites = {urls.site(urls.host(url)) for url in documents["url"].to_pylist()}
+    sites = {site_of(host(url)) for url in documents["url"].to_pylist()}
     return sites | {f"www.{site}" for site in sites}
 
 
@@ -48,7 +48,7 @@ def read_earlier(
     `bands` are those of the round, `hosts` the hosts of its documents' sites.
     """
     for rows in matching_rows(root, path, NEAR, Wanted("host", hosts)):
-        hosts_of = pa.chunked_array([[urls.host(url) for url in rows["url"].to_pylist()]], pa.string())
+        hosts_of = pa.chunked_array([[host(url) for url in rows["url"].to_pylist()]], pa.string())
         yield from tagged("rounds", batches_by(conform(rows, ROUNDS), shards(hosts_of, shards_)))
         for start in range(0, rows.num_rows, _ROWS_AT_A_TIME):  # whose ten bands take a kilobyte a row
             part = conform(rows.slice(start, _ROWS_AT_A_TIME), DOCUMENT)

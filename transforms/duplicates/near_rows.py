@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .. import urls
 from ..tables.schemas import KEY, NEAR
 from ..tables.table_files import conform, with_columns
+from ..urls.canonical import host
 
 MOST_IDENTIFIERS = 1_000
 """Maximum number of identifiers of a text."""
@@ -86,4 +86,4 @@ def gone_rows(released: pa.Table, round_: int) -> Iterator[dict[str, Any]]:
     """Rows of table near of RELEASED, without signature, for pages that are gone and no longer representatives."""
     for row in released.filter(released["is_gone"]).to_pylist():
         kept = {name: row[name] for name in ("url_key", "url", "depth")}
-        yield kept | {"host": urls.host(row["url"]), "round": round_, "signature": None}
+        yield kept | {"host": host(row["url"]), "round": round_, "signature": None}

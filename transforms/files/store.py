@@ -1,4 +1,4 @@
-"""What a store of files offers and guarantees. A test runs the same cases on each of them."""
+"""The interface of a store of files, with its guarantees. A test runs the same cases on each of them."""
 
 import contextlib
 import re

@@ -23,9 +23,9 @@ from ..outcomes import Outcome
 from ..settings import Limits, Traps
 from ..tables.batches import Batch, batches_by, from_ipc, split, to_ipc
 from ..tables.bloom import shards
-from ..tables.key_scan import Wanted
+from ..tables.key_scan import Wanted, groups_with
 from ..tables.schemas import FRONTIER, FRONTIER_LEFT, REVISITS, URLS, Row
-from ..tables.table_files import TableFile, TableWriter, open_parquet, statistics
+from ..tables.table_files import TableFile, TableWriter, open_parquet
 from ..traps.allow_list import compile_allow_list
 from ..traps.holds import Holds, QueueName, count_queues, hold
 from .due_pages import write_due_pages
@@ -295,17 +295,11 @@ class ScanTrappedFn(StageFn):
         holds = Holds(trapped, compile_allow_list(self._traps.allow))
         if not holds:
             return
-        waiting, hosts = Counter[QueueName](), pa.array(holds.hosts, pa.string())
+        waiting, hosts = Counter[QueueName](), holds.hosts
         with open_parquet(self._root, path) as file:
-            for group in groups(file, self._left.of(path)):
-                known = statistics(file, group.number, "host")
-                if (
-                    known is not None
-                    and known.has_min_max
-                    and not any(known.min <= h <= known.max for h in holds.hosts)
-                ):
-                    continue
-                mask = pc.is_in(read_groups(file, [group.number], ["host"])["host"], hosts)
+            chosen = {*groups_with(file, "host", hosts)}
+            for group in (group for group in groups(file, self._left.of(path)) if group.number in chosen):
+                mask = pc.is_in(read_groups(file, [group.number], ["host"])["host"], pa.array(hosts, pa.string()))
                 mask = np.asarray(mask) & group.waits
                 if not mask.any():
                     continue

@@ -1,4 +1,4 @@
-"""Which waiting URLs are not requested: those that are blocked, and those that the settings of now exclude."""
+"""Finds waiting URLs that are not requested: blocked ones, and those that the current settings exclude."""
 
 import functools
 from collections.abc import Collection, Mapping, Sequence
@@ -89,18 +89,14 @@ class NotRequested:
     """Removes the waiting URLs that are not requested from batches of them, and counts them."""
 
     def __init__(
-        self,
-        blocks: Blocks,
-        excluded: Excluded | None,
-        only_external: bool = False,
-        full_hosts: Collection[str] = (),
+        self, blocks: Blocks, excluded: Excluded | None, only_external: bool = False, full_hosts: Collection[str] = ()
     ) -> None:
         """`full_hosts`: those that had all visits that the whole crawl may make to one."""
-        self._full = pa.array(sorted(full_hosts), pa.string())
-        self.full = 0  # URLs of these hosts
         self._blocks, self._excluded, self._only_external = blocks, excluded, only_external
-        self.blocked = 0
-        self.excluded = 0  # and not blocked
+        self._full = pa.array(sorted(full_hosts), pa.string())
+        self.full = 0  # removed URLs of these hosts
+        self.blocked = 0  # others that are blocked
+        self.excluded = 0  # others that the settings exclude
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -110,17 +106,18 @@ class NotRequested:
 
     def without(self, rows: pa.Table) -> pa.Table:
         """The rows that may be requested, or those of external targets alone."""
-        found = rows.filter(pc.equal(rows["kind"], EXTERNAL)) if self._only_external else rows
+
+        def remove(mask: pa.Array | pa.ChunkedArray) -> int:
+            nonlocal rows
+            before, rows = rows.num_rows, rows.filter(pc.invert(mask))
+            return before - rows.num_rows
+
+        if self._only_external:
+            rows = rows.filter(pc.equal(rows["kind"], EXTERNAL))
         if len(self._full):
-            before = found.num_rows
-            found = found.filter(pc.invert(pc.is_in(found["host"], self._full)))
-            self.full += before - found.num_rows
-        rows = found
+            self.full += remove(pc.is_in(rows["host"], self._full))
         if self._blocks:
-            found = found.filter(pc.invert(self._blocks.mask(found["url"])))
-            self.blocked += rows.num_rows - found.num_rows
-        if self._excluded and found.num_rows:
-            before = found.num_rows
-            found = found.filter(pc.invert(self._excluded.mask(found)))
-            self.excluded += before - found.num_rows
-        return found
+            self.blocked += remove(self._blocks.mask(rows["url"]))
+        if self._excluded and rows.num_rows:
+            self.excluded += remove(self._excluded.mask(rows))
+        return rows

@@ -1,4 +1,4 @@
-"""What a link changes for its target: it is new, it is found again, or its earlier visit gets another chance."""
+"""Updates the target of a link: it is new, it is found again, or its earlier visit gets another chance."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain

@@ -4,8 +4,7 @@ These are the front queues of Mercator (Heydon and Najork, 1999). Within a class
 """
 
 import enum
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence, Set as AbstractSet
 from typing import NamedTuple
 
 import numpy as np

@@ -3,8 +3,7 @@
 Rows are chosen in columns; only chosen rows become Python objects.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
 from datetime import UTC, datetime
 from typing import NamedTuple
 

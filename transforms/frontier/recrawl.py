@@ -113,16 +113,7 @@ def revisits(states: pa.Table, waiting: Iterable[bytes], criteria: "Criteria") -
     in_frontier = set(waiting)
     for key, row in sorted(newest(rows, itemgetter("url_key")).items()):
         if row["is_due"] and key not in in_frontier:
-            kept = (
-                "url_key",
-                "url",
-                "host",
-                "depth",
-                "discovered_round",
-                "failures",
-                "kind",
-                "sitemap",
-            )
+            kept = ("url_key", "url", "host", "depth", "discovered_round", "failures", "kind", "sitemap")
             yield {
                 **{name: row[name] for name in kept},
                 **remembered(row),

@@ -145,7 +145,7 @@ def waits_already(
 
 
 def compared(url: Row, fact: Row) -> Row:
-    """The columns of urls that count whether a page has changed between its last two visits; empty if nobody knows.
+    """The columns of urls that count whether a page has changed between its last two visits; empty if unknown.
 
     A 304 or an equal digest means no change. Visits after a failure and visits without a digest are not counted, nor
     are those that seem to be earlier than the last one, or whose page was read by another version at the last one.

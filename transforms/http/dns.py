@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-from .. import settings, urls
+from .. import settings
+from ..urls.canonical import canonicalize, host as host_of, host_name
 from . import address_guard
 
 ANSWER_LIFETIME = 3600.0
@@ -59,7 +60,7 @@ def pinned(pins: Iterable[str]) -> dict[tuple[str, int], tuple[Place, ...]]:
     """Maps (name as in canonical URLs, port) to the addresses of its pins ("NAME:PORT:ADDRESS", as in curl)."""
     found: dict[tuple[str, int], tuple[Place, ...]] = {}
     for name, port, address in map(settings.pin, pins):
-        key = (urls.host(urls.canonicalize(f"http://{name}/") or f"http://{name}/"), port)
+        key = (host_of(canonicalize(f"http://{name}/") or f"http://{name}/"), port)
         found[key] = (*found.get(key, ()), Place(_family(address), address))
     return found
 
@@ -115,9 +116,9 @@ class Names:
     def addresses_of(self, host: str) -> list[str]:
         """The distinct addresses of a canonical URL's host, in the system's order; empty if it does not resolve.
 
-        `host` is as `urls.host` returns it. Without a port, both default ports are looked up.
+        `host` is as `canonical.host` returns it. Without a port, both default ports are looked up.
         """
-        name = urls.host_name(host)
+        name = host_name(host)
         ports = [int(host[len(name) + 1 :])] if name != host else [80, 443]
         try:
             entries = [entry for port in ports for entry in self(address_guard.unbracketed(name), port)]
@@ -127,7 +128,7 @@ class Names:
 
     def learn(self, host: str, found: Iterable[str]) -> None:
         """Cache addresses that `addresses_of` returned elsewhere for a host, so that it is not looked up again."""
-        name = address_guard.unbracketed(urls.host_name(host))
+        name = address_guard.unbracketed(host_name(host))
         places = tuple(Place(_family(address), address) for address in found)
         if places and not any(pinned_name == name for pinned_name, _ in self._pins):  # a pin applies to one port only
             with self._lock:

@@ -1,6 +1,6 @@
 """Reads and decodes a body, within bounds of size and time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from http.client import HTTPException
 from typing import NamedTuple
 
@@ -44,6 +44,45 @@ class Pace:
         return slow
 
 
+class _Coding:
+    """The coding of a body, as it is declared or as its first bytes show."""
+
+    def __init__(self, encoding: str, limit: int, content_type: str | None) -> None:
+        self._encoding, self._limit, self._content_type = encoding, limit, content_type
+        self._decoder = Decoder.of(encoding, limit, _CHUNK)
+        self._head = b""
+        self.oddity: str | None = None
+        if encoding and (unknown := unknown_codings(encoding)):
+            self.oddity = f"content-encoding {', '.join(unknown)[:40]} names no coding"
+
+    @property
+    def chunk_bytes(self) -> int:
+        """How many bytes to read at a time."""
+        return CHUNK_BYTES if self._decoder else _CHUNK
+
+    @property
+    def is_over(self) -> bool:
+        """Whether further bytes are not part of the body."""
+        return self._decoder is not None and self._decoder.over
+
+    def decode(self, chunk: bytes) -> Iterable[bytes]:
+        """The decoded parts of a further chunk."""
+        if not self._head and self._decoder is None:
+            undeclared = Decoder.undeclared(chunk, self._limit, _CHUNK)
+            if undeclared and (self.oddity or is_text(self._content_type)):
+                self._decoder, self.oddity = undeclared, "the body is in a coding that is not declared"
+        self._head = self._head or chunk[:4]
+        return self._decoder(chunk) if self._decoder else (chunk,)
+
+    def end(self, is_empty: bool) -> Body:
+        """The result at the end of the response; RequestError if nothing can be used of a coded body that is cut."""
+        if not (self._decoder and self._head) or self._decoder.complete:
+            return Body(ended=True, oddity=self.oddity)
+        if not is_empty and (self._head.startswith(_MARKS) or "br" in self._encoding.lower()):
+            return Body(truncated=True, ended=True, oddity=CUT)  # browsers and curl show what came
+        raise RequestError(Outcome.BAD_RESPONSE, CUT)
+
+
 def read_body(
     read: Callable[[int], bytes],
     encoding: str,
@@ -59,27 +98,16 @@ def read_body(
     compressed body are ignored. A body that begins with the mark of gzip or zstd is decoded if `content_type` is text,
     or if a word that names no coding is declared.
     """
-    size, oddity, head = 0, None, b""
+    size = 0
     try:
-        decode = Decoder.of(encoding, limit, _CHUNK)
-        if encoding and (unknown := unknown_codings(encoding)):
-            oddity = f"content-encoding {', '.join(unknown)[:40]} names no coding"
-        while size <= limit and not (decode and decode.over):
-            chunk = read(CHUNK_BYTES if decode else _CHUNK)
+        coding = _Coding(encoding, limit, content_type)
+        while size <= limit and not coding.is_over:
+            chunk = read(coding.chunk_bytes)
             if not chunk:
-                if not (decode and head) or decode.complete:
-                    return Body(ended=True, oddity=oddity)
-                if size and (head.startswith(_MARKS) or "br" in encoding.lower()):
-                    return Body(truncated=True, ended=True, oddity=CUT)  # browsers and curl show what came
-                raise RequestError(Outcome.BAD_RESPONSE, CUT)
+                return coding.end(is_empty=not size)
             if pace.too_slow(len(chunk), clock()):
                 raise RequestError(Outcome.TIMEOUT, "the body came slower than fetch.min_rate")
-            if decode is None and not head:
-                undeclared = Decoder.undeclared(chunk, limit, _CHUNK)
-                if undeclared and (oddity or is_text(content_type)):
-                    decode, oddity = undeclared, "the body is in a coding that is not declared"
-            head = head or chunk[:4]
-            for part in decode(chunk) if decode else (chunk,):
+            for part in coding.decode(chunk):
                 if kept := part[: limit - size]:
                     append(kept)
                 size += len(part)
@@ -89,4 +117,4 @@ def read_body(
         return Body(failure=request_error(error))
     except DECODE_ERRORS as error:
         return Body(failure=RequestError(Outcome.BAD_RESPONSE, str(error)))
-    return Body(truncated=size > limit, oddity=oddity)
+    return Body(truncated=size > limit, oddity=coding.oddity)

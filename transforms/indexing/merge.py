@@ -106,12 +106,7 @@ def merge_blocks(
 
 
 def merge_segments(
-    root: str,
-    parts: Sequence[Part],
-    folder: str,
-    links: str,
-    row_postings: int = ROW_POSTINGS,
-    sizes: Parts = ONE,
+    root: str, parts: Sequence[Part], folder: str, links: str, row_postings: int = ROW_POSTINGS, sizes: Parts = ONE
 ) -> list[TableFile]:
     """Write one segment of all documents that are kept, and their link data to the folder `links`; return the files.
 

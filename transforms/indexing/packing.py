@@ -1,4 +1,4 @@
-"""How postings are written as numbers: the frequencies of all fields in one, and ascending numbers as gaps."""
+"""Writes postings as numbers: the frequencies of all fields in one, and ascending numbers as gaps."""
 
 from collections.abc import Mapping, Sequence
 

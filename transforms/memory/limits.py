@@ -1,4 +1,4 @@
-"""How much memory a step may take, from the contents of Linux's files."""
+"""The memory that a step may take, from the contents of Linux's files."""
 
 import math
 from collections.abc import Iterable

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from ..duplicates.shingles import WORDS, Texts, shingles
 from ..parsing.html_page import parse_page
 from ..plugins import PluginError
-from ..settings import Settings
-from ..settings import Watch as WatchSettings
+from ..settings import Settings, Watch as WatchSettings
 from .phrases import Phrases
 from .registry import Alert, Document
 

@@ -18,9 +18,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .. import urls
 from ..duplicates.digest import ENOUGH
 from ..sections.section import Section
+from ..urls.canonical import host, owner
 from .main_text import SENTENCE_ENDS
 from .source import Page
 
@@ -50,7 +50,7 @@ Flags = npt.NDArray[np.bool_]
 def without_boilerplate(pages: Sequence[tuple[str, Page]]) -> list[Page]:
     """The pages, given with their canonical URLs, without the blocks that other pages of their owners have as well.
 
-    An owner is a site, or a user with a folder in it (`urls.owner`).
+    An owner is a site, or a user with a folder in it (`canonical.owner`).
 
     Pages with equal digests count as one. If less than `digest.ENOUGH` characters of a page would remain, it is
     returned unchanged: its content is what the other pages have as boilerplate, such as the table of contents. The
@@ -58,7 +58,7 @@ def without_boilerplate(pages: Sequence[tuple[str, Page]]) -> list[Page]:
     """
     by_owner = defaultdict[str, list[int]](list)
     for number, (url, _) in enumerate(pages):
-        by_owner[urls.owner(urls.host(url), url)].append(number)
+        by_owner[owner(host(url), url)].append(number)
     found = [page for _, page in pages]
     for numbers in by_owner.values():
         distinct = set({found[number].digest: number for number in numbers}.values())

@@ -9,8 +9,8 @@ from urllib.parse import unquote
 
 from turbohtml import Element
 
-from .. import urls
 from ..sections.section import usable_id
+from ..urls.canonical import canonicalize, resolve
 from ..urls.relations import NOT_ENDORSING, UNENDORSED
 from .html_tree import URL_ATTRIBUTES, Elements, is_html
 from .text_layout import BLOCK_TAGS, LAYOUT, beginning, collapse
@@ -54,13 +54,12 @@ _MAX_READ = 8 * MAX_ANCHOR  # characters, before spaces are collapsed
 _MAX_CANDIDATES = 100  # read per srcset; real ones have ten
 _MAX_REFERENCE = 16_384  # characters; a longer reference is a data: URL
 _REMEMBERED = 1_024  # characters; longer references are not cached, which bounds the memory of the cache
-_remembered = functools.lru_cache(maxsize=2**14)(urls.canonicalize)
+_remembered = functools.lru_cache(maxsize=2**14)(canonicalize)
 
 _BLANK = "".join(map(chr, range(33)))  # stripped by the URL standard
 _WS = r"\t\n\x0c\r "
 _REFRESH = re.compile(
-    rf"[{_WS}]*(?=[0-9.])(?P<seconds>[0-9]*)[0-9.]*(?:$|(?=[;,{_WS}])[{_WS}]*[;,]?[{_WS}]*(?P<url>.*))",
-    re.DOTALL,
+    rf"[{_WS}]*(?=[0-9.])(?P<seconds>[0-9]*)[0-9.]*(?:$|(?=[;,{_WS}])[{_WS}]*[;,]?[{_WS}]*(?P<url>.*))", re.DOTALL
 )
 _REFRESH_URL = re.compile(rf"(?:url[{_WS}]*=[{_WS}]*)?(?:\"([^\"]*)|'([^']*)|(.*))", re.DOTALL | re.IGNORECASE)
 _SRCSET_URL = re.compile(rf"[{_WS},]*([^{_WS}]+)")
@@ -105,7 +104,7 @@ def base_url(elements: Elements, url: str) -> str:
     """
     for element in elements.describing["base"]:
         if (href := element.attr("href")) is not None and is_html(element) and element.closest("noscript") is None:
-            base = urls.resolve(href, url)
+            base = resolve(href, url)
             return url if base is None or base.startswith(("data:", "javascript:")) else base
     return url
 
@@ -205,7 +204,7 @@ def _target(reference: str, url: str, base: str, directory: str, charset: str) -
     nearest = base if not reference or reference[0] == "?" else directory
     if reference[:1] == "/" and directory.startswith(("http://", "https://")):
         nearest = directory[: directory.find("/", 8) + 1]
-    canonical = _remembered if len(reference) <= _REMEMBERED else urls.canonicalize
+    canonical = _remembered if len(reference) <= _REMEMBERED else canonicalize
     target = canonical(reference, nearest, charset)
     return None if target == url else target
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from turbohtml import Element
 
-from .. import urls
 from ..rights import licences
 from ..rights.licences import Licence
+from ..urls.canonical import canonicalize
 from .dates import json_ld_dates, json_ld_nodes, parse_date
 from .html_tree import Elements, is_html
 from .text_layout import collapse
@@ -143,6 +143,6 @@ def canonical_url(elements: Elements, base: str, charset: str = "utf-8") -> str 
     """The canonical form of the first usable `<link rel=canonical>`; None if there is none."""
     for element in elements.describing["link"]:
         is_canonical = "canonical" in (element.attr("rel") or "").lower().split()
-        if is_canonical and (url := urls.canonicalize(element.attr("href") or "", base, charset)):
+        if is_canonical and (url := canonicalize(element.attr("href") or "", base, charset)):
             return url
     return None

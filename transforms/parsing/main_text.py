@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
-from turbohtml import Comment, Element, Namespace, Node
-from turbohtml import Text as TextNode
+from turbohtml import Comment, Element, Namespace, Node, Text as TextNode
 
 from ..sections.element_ids import SECTIONED, Ids, settled_ids
 from ..sections.section import MAX_SECTIONS, TERM_LEVEL, Section, heading_length

@@ -7,11 +7,11 @@ link names; a page with different content stays a document of its own.
 from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
 
-from .. import urls
 from ..duplicates.shingles import shingles
 from ..http.link_header import parse_link
 from ..http.reply import Headers
 from ..tables.schemas import DocumentRow
+from ..urls.canonical import canonicalize, domain, host, owner, url_key
 from .html_links import Link
 
 CROWD = 5
@@ -43,9 +43,7 @@ class Ignored(StrEnum):
 def header_links(url: str, headers: Headers) -> list[Link]:
     """The canonical links in the HTTP headers of a page."""
     links = (link for name, value in headers if name.lower() == "link" for link in parse_link(value))
-    targets = (
-        urls.canonicalize(link.target, url) for link in links if "canonical" in link.relations and not link.anchor
-    )
+    targets = (canonicalize(link.target, url) for link in links if "canonical" in link.relations and not link.anchor)
     return [Link(target, "", "canonical", "canonical") for target in dict.fromkeys(targets) if target]
 
 
@@ -54,18 +52,16 @@ def declared(url: str, in_page: str | None, headers: Headers) -> tuple[str | Non
     named = list(dict.fromkeys([*([in_page] if in_page else []), *(link.url for link in header_links(url, headers))]))
     if not named:
         return None, None
-    if len(set(map(urls.url_key, named))) > 1:
+    if len(set(map(url_key, named))) > 1:
         return named[0], Ignored.AMBIGUOUS
-    if urls.url_key(named[0]) == urls.url_key(url):
+    if url_key(named[0]) == url_key(url):
         return named[0], Ignored.ITSELF
-    is_near = urls.domain(urls.host(named[0])) == urls.domain(urls.host(url))
+    is_near = domain(host(named[0])) == domain(host(url))
     return named[0], None if is_near else Ignored.OTHER_DOMAIN
 
 
 def judge(
-    pages: Iterable[DocumentRow],
-    dead: Iterable[bytes],
-    texts: Callable[[Collection[bytes]], Mapping[bytes, str]],
+    pages: Iterable[DocumentRow], dead: Iterable[bytes], texts: Callable[[Collection[bytes]], Mapping[bytes, str]]
 ) -> tuple[dict[bytes, str], dict[bytes, bytes]]:
     """({url_key: why its canonical link is ignored}, {url_key: the key of the page that it is joined to}).
 
@@ -75,12 +71,12 @@ def judge(
     """
     known = {page["url_key"]: page for page in pages}
     naming = {
-        key: urls.url_key(page["canonical_url"])
+        key: url_key(page["canonical_url"])
         for key, page in known.items()
         if page["canonical_url"] is not None and page["canonical_ignored"] is None
     }
     gone, ignored, compared = set(dead), dict[bytes, str](), dict[bytes, bytes]()
-    owners = {key: urls.owner(urls.host(known[key]["url"]), known[key]["url"]) for key in naming}
+    owners = {key: owner(host(known[key]["url"]), known[key]["url"]) for key in naming}
     different: dict[tuple[bytes, str], set[bytes]] = {}
     for key, target in naming.items():
         if target in known and known[target]["digest"] != known[key]["digest"]:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from turbohtml import Element
 
-from .. import urls
 from ..http import media_types
+from ..urls.canonical import canonicalize
 from . import charsets, css, html_links, html_tree
 from .source import MAX_MARKUP
 
@@ -55,7 +55,7 @@ def _requisites(references: Iterable[tuple[str, bool]], url: str, base: str, cha
     found: dict[str, bool] = {}
     for reference, is_stylesheet in itertools.islice(references, _MAX_REFERENCES):
         if len(reference) <= _MAX_REFERENCE and not reference.startswith("#"):
-            target = urls.canonicalize(reference, base, charset)
+            target = canonicalize(reference, base, charset)
             if target and target != url:
                 found[target] = found.get(target, False) or is_stylesheet
     return [Requisite(*item) for item in found.items()]

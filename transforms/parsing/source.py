@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from .. import urls
 from ..duplicates.digest import content_digest
 from ..rights.licences import Licence
 from ..rights.usage import Usage
 from ..sections.section import Section, usable_id
+from ..urls.canonical import canonicalize
 from . import charsets, html_metadata, robots_meta
 from .html_links import MAX_ANCHOR, MAX_LINKS, Link
 from .language.detect import choose_language
@@ -145,7 +145,7 @@ class Source(NamedTuple):
     def _links(self, found: Iterable[tuple[str, str]]) -> list[Link]:
         anchors: dict[str, str] = {}
         for reference, anchor in found:
-            url = urls.canonicalize(_storable(reference).strip(), self.url)
+            url = canonicalize(_storable(reference).strip(), self.url)
             if url and url != self.url:
                 anchors[url] = anchors.get(url) or collapse(_storable(anchor))[:MAX_ANCHOR]
             if len(anchors) == MAX_LINKS:

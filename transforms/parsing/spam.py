@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from turbohtml import Element
 
-from .. import urls
 from ..indexing.analysis import STOP_WORDS
+from ..urls.canonical import domain, host as host_of
 from .html_links import Link
 
 SOFT_404 = "soft_404"
@@ -121,7 +121,7 @@ def quality_of(
     if seen.hidden_words >= _ENOUGH_WORDS:
         values["hidden_text"] = seen.hidden_words / max(1, len(text.split()) - seen.hidden_words)
     if thin:
-        leaves = any(link.kind == "redirect" and urls.host(link.url) != urls.host(url) for link in links)
+        leaves = any(link.kind == "redirect" and host_of(link.url) != host_of(url) for link in links)
         values["parked"] = _PARKED.search(text) is not None
         values["doorway"] = leaves or seen.leads_away
         values[SOFT_404] = any(map(_says_not_found, (title, *headings[:1])))
@@ -167,7 +167,7 @@ def _link_values(url: str, length: int, links: Sequence[Link]) -> dict[str, floa
         values["repeated_anchor"] = max(anchors.values(), default=0) / len(ways)
     targets = {target for _, target in ways}
     if len(targets) >= _MANY_LINKS and length < _TEXT_PER_LINK * len(targets):
-        home = urls.domain(urls.host(url))
-        away = [host for host in map(urls.host, targets) if urls.domain(host) != home]
+        home = domain(host_of(url))
+        away = [host for host in map(host_of, targets) if domain(host) != home]
         values["link_farm"] = len(away) / len(targets) if len(set(away)) >= _MANY_HOSTS else 0.0
     return values

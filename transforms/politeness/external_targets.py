@@ -1,4 +1,4 @@
-"""How the status of an external target is asked for: by HEAD, and by GET if the answer to HEAD proves nothing."""
+"""Chooses the method by which the status of an external target is requested: HEAD, or GET where HEAD proves nothing."""
 
 from ..frontier.selection import Due
 from ..http.transport import Method

@@ -12,8 +12,7 @@ from ..outcomes import NO_ADDRESS, Outcome
 from ..robots.lookup import Robots, RobotsSearch
 from ..robots.rules import Verdict
 from ..settings import Politeness
-from ..urls.canonical import domain, host_name, origin
-from ..urls.canonical import host as host_of
+from ..urls.canonical import domain, host as host_of, host_name, origin
 from .backoff import HostState, usual_rest
 from .host_stats import Tally
 from .url_queue import UrlQueue

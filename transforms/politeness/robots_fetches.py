@@ -13,10 +13,8 @@ from ..outcomes import NO_ADDRESS, Outcome
 from ..robots import lookup
 from ..robots.lookup import RobotsAnswers, RobotsSearch
 from ..robots.rules import Verdict, expires_at
-from ..tables.schemas import HostRow
-from ..urls.canonical import domain, host_name
-from ..urls.canonical import host as host_of
-from ..urls.canonical import origin as origin_of
+from ..tables.schemas import HostRow, RobotsRow
+from ..urls.canonical import domain, host as host_of, host_name, origin as origin_of
 from .clock import Clock, monotonic
 from .context import Event, VisitContext
 from .host_queue import DelegatedRobotsFetch, HostTurn, Wait, shared_queue_name
@@ -117,7 +115,6 @@ class RobotsFetches:
 
         A redirect to a blocked URL is no answer.
         """
-        context = self._context
         hop = lookup.next_hop(search, reply)
         if hop and (block := self._blocks().match(hop.url)):
             error = f"robots.txt redirects to {hop.url}: {block.error}"
@@ -126,22 +123,12 @@ class RobotsFetches:
         turn.search = lookup.next_hop(search, reply)
         lasts, is_of_origin = FOR_EVER, False
         if turn.search is None:
-            now, delay = self._clock.utc(), context.politeness.delay
-            row, robots = lookup.robots_row(search, turn.host, reply, context.round, now, context.identity.token, delay)
-            last_good = turn.last_good.get(search.origin)
-            if robots.verdict is Verdict.UNREACHABLE and last_good and last_good.is_usable(now):
-                row["expires_at"] = expires_at(now, (), None, max(delay, last_good.crawl_delay))
-                robots = dataclasses.replace(last_good, expires_at=row["expires_at"])
+            row = self._use(turn, search, reply)
             yield Event("robots", row)
-            if robots.verdict is Verdict.UNREACHABLE:
-                if search.hops:  # the failure is another host's
-                    robots = dataclasses.replace(robots, failure=None)
-                if robots.failure not in NO_ADDRESS:
-                    end = Outcome.UNREACHABLE_ROBOTS
+            robots = turn.robots[search.origin]
+            if robots.verdict is Verdict.UNREACHABLE and robots.failure not in NO_ADDRESS:
+                end = Outcome.UNREACHABLE_ROBOTS
             is_of_origin = end is Outcome.UNREACHABLE_ROBOTS and turn.answers_elsewhere(search.origin)
-            turn.robots[search.origin] = robots
-            longest = max(known.crawl_delay for known in turn.robots.values())
-            turn.state = dataclasses.replace(turn.state, crawl_delay=longest)
             lasts = (row["expires_at"] - row["fetched_at"]).total_seconds()
         self._turns.rest(turn, end, reply, ended, lasts, is_of_origin=is_of_origin)
         self._turns.trim(turn)
@@ -154,6 +141,22 @@ class RobotsFetches:
             yield from self._send(turn, turn.search)
         else:
             self._turns.schedule(turn, look=True)
+
+    def _use(self, turn: HostTurn, search: RobotsSearch, reply: Reply) -> RobotsRow:
+        """Use the response that ends a search as the robots.txt of its origin; return its row of table robots."""
+        context, now = self._context, self._clock.utc()
+        delay = context.politeness.delay
+        row, robots = lookup.robots_row(search, turn.host, reply, context.round, now, context.identity.token, delay)
+        last_good = turn.last_good.get(search.origin)
+        if robots.verdict is Verdict.UNREACHABLE and last_good and last_good.is_usable(now):
+            row["expires_at"] = expires_at(now, (), None, max(delay, last_good.crawl_delay))
+            robots = dataclasses.replace(last_good, expires_at=row["expires_at"])
+        if robots.verdict is Verdict.UNREACHABLE and search.hops:  # the failure is another host's
+            robots = dataclasses.replace(robots, failure=None)
+        turn.robots[search.origin] = robots
+        longest = max(known.crawl_delay for known in turn.robots.values())
+        turn.state = dataclasses.replace(turn.state, crawl_delay=longest)
+        return row
 
     def _may_be_elsewhere(self, turn: HostTurn, host: str) -> bool:
         """Return whether another worker may have the host; a domain is in one worker, unless queues are by address."""

@@ -12,8 +12,7 @@ from ..http.reply import Reply, content_type, price, redirect_target, retry_afte
 from ..outcomes import REQUESTED, Outcome
 from ..tables.schemas import HostRow, VisitRow
 from ..tables.sitemap_terms import EXTERNAL
-from ..urls.canonical import host_name
-from ..urls.canonical import origin as origin_of
+from ..urls.canonical import host_name, origin as origin_of
 from . import backoff
 from .census import take_census
 from .clock import Clock, monotonic

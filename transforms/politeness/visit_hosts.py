@@ -16,8 +16,7 @@ from ..files import filesystem
 from ..http.dns import Names
 from ..robots.lookup import reply_of
 from ..tables.schemas import RobotsRow
-from ..urls.canonical import host as host_of
-from ..urls.canonical import host_name
+from ..urls.canonical import host as host_of, host_name
 from . import backoff, host_queue
 from .adopted import Adopted
 from .context import CHECK_INTERVAL, Event, VisitContext

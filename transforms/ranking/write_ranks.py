@@ -26,13 +26,7 @@ class WriteRanks(beam.PTransform):
     """
 
     def __init__(
-        self,
-        root: str,
-        round_: int,
-        scratch: Scratch,
-        blocks: Blocks,
-        sweeps: int,
-        folders: Mapping[str, str],
+        self, root: str, round_: int, scratch: Scratch, blocks: Blocks, sweeps: int, folders: Mapping[str, str]
     ) -> None:
         super().__init__()
         self._root, self._folders, self._partitions = root, folders, len(blocks.offsets) - 1
@@ -65,12 +59,7 @@ def _read_documents(segment: str, root: str, partitions: int) -> Iterator[Batch]
 
 
 def _write(
-    element: tuple[int, dict[str, Iterable[Any]]],
-    root: str,
-    round_: int,
-    scratch: Scratch,
-    sweeps: int,
-    blocks: Blocks,
+    element: tuple[int, dict[str, Iterable[Any]]], root: str, round_: int, scratch: Scratch, sweeps: int, blocks: Blocks
 ) -> Iterator[Any]:
     partition, grouped = element
     pages = read_pages(scratch, partition)

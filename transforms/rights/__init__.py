@@ -1,1 +1,1 @@
-"""What authors allow others to do with their content."""
+"""The uses of their content that authors allow."""

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from turbohtml import Element
 
-from .. import urls
 from ..http.link_header import parse_link
 from ..http.reply import Headers
+from ..urls.canonical import resolve
 from .rsl import is_rsl
 
 _DIVIDER = ", "
@@ -171,7 +171,7 @@ def _is_of_part(element: Element, url: str, base: str) -> bool:
     if around is None or around.tag == "figure":
         return around is not None
     if (about := around.attr("about")) is not None:
-        return bool(about.strip()) and urls.resolve(about.strip(), base) != url
+        return bool(about.strip()) and resolve(about.strip(), base) != url
     return bool(_OF_PART.fullmatch((around.attr("itemtype") or "").rpartition("/")[2]))
 
 
@@ -195,5 +195,5 @@ def of_text(text: str, base: str) -> str | None:
 
 
 def _target(reference: str, base: str) -> str | None:
-    target = urls.resolve(reference.strip(), base) if reference else None
+    target = resolve(reference.strip(), base) if reference else None
     return target if target and target.startswith(("http://", "https://")) else None

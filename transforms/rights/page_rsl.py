@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .. import urls
 from ..http.link_header import parse_link
 from ..http.reply import Headers
+from ..urls.canonical import canonicalize, host
 from . import rsl
 from .signals import SignalLine, text_of
 
@@ -32,7 +32,7 @@ def of_page(elements: Mapping[str, Sequence[Any]], base: str, url: str) -> str:
     found = [_named(named, base)]
     for script in elements["script"]:
         if rsl.is_rsl(script.attr("type") or ""):
-            terms = rsl.parse(script.text.strip().encode("utf-8", "replace")).terms(urls.host(url))
+            terms = rsl.parse(script.text.strip().encode("utf-8", "replace")).terms(host(url))
             found.append(text_of(term._replace(path=b"") for term in terms) or "")
     return "\n".join(filter(None, found))
 
@@ -43,7 +43,7 @@ def of_items(items: Iterable[Any], url: str) -> str:
         term._replace(path=(path if "*" in path or path.endswith("$") else f"{path}$").encode())
         for element in items
         for content in rsl.contents_of(element)
-        if content.url and (path := content.path(urls.host(url)))
+        if content.url and (path := content.path(host(url)))
         for term in content.terms
     ]
     if len(terms) > _MAX_LINES:  # what is left out may prohibit
@@ -52,6 +52,6 @@ def of_items(items: Iterable[Any], url: str) -> str:
 
 
 def _named(references: Iterable[str], base: str) -> str:
-    found = dict.fromkeys(urls.canonicalize(reference, base) for reference in references)
+    found = dict.fromkeys(canonicalize(reference, base) for reference in references)
     stated = [url or rsl.unread("its URL is invalid") for url in found]
     return "\n".join([*stated[:_MOST], *([rsl.unread("further licences are not read")] if len(stated) > _MOST else [])])

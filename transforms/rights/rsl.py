@@ -42,7 +42,7 @@ class Content(NamedTuple):
     terms: tuple[SignalLine, ...]  # without paths
 
     def path(self, host: str) -> str | None:
-        """The pattern of its URLs on a host (with `:port`, as `urls.host`); None if it is about another host."""
+        """The pattern of its URLs on a host (with `:port`, as `canonical.host`); None if it is about another host."""
         if absolute := _ABSOLUTE.match(self.url):
             return self.url[absolute.end() :] or "/" if absolute[1].lower() == host else None
         return self.url if self.url.startswith(("/", "*")) or not self.url else f"/{self.url}"

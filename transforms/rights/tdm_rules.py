@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from .. import urls
 from ..directory.crawl_dir import CrawlDir, Manifest
 from ..outcomes import Outcome
 from ..tables.sitemap_terms import TDMREP
+from ..urls.canonical import host as host_of
 from .licence_files import visits_of_kind
 from .reservations import PATH, Reservation, Reservations, parse
 
@@ -43,7 +43,7 @@ def read_tdm_rules(crawl: CrawlDir, manifests: Sequence[Manifest]) -> TdmRules:
 
 def effect(rules: TdmRules, url: str) -> tuple[TdmFile, Reservation] | None:
     """What the file of its host states about a URL. A statement of the page or of its header replaces it."""
-    file = rules.get(urls.host(url))
+    file = rules.get(host_of(url))
     rule = file.reservations.match(url) if file else None
     return (file, rule) if file and rule else None
 

@@ -1,4 +1,4 @@
-"""What authors say about the use of their content: AI preferences, content signals, reservations of mining, noai.
+"""Statements of authors about the use of their content: AI preferences, content signals, reservations of mining, noai.
 
 Sources: draft-ietf-aipref-attach and draft-ietf-aipref-vocab (editor's copies of 2026-08-19), which write preferences
 as a dictionary of RFC 9651; TDM Reservation Protocol (W3C Community Group, copy of 2025-12-07); content signals

@@ -1,4 +1,4 @@
-"""What robots.txt files and licences (RSL) say now about uses of pages that were fetched at any time."""
+"""Signals of the current robots.txt files and licences (RSL) about pages that were fetched at any time."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,9 +16,7 @@ from ..rights.signals import NO, SEARCH, SignalLine, parse, text_of
 from ..rights.usage import RSL_PAGES
 from ..tables.schemas import DOCUMENTS, ROBOTS, Row
 from ..tables.table_files import read_table
-from ..urls.canonical import canonicalize
-from ..urls.canonical import host as host_of
-from ..urls.canonical import origin as origin_of
+from ..urls.canonical import canonicalize, host as host_of, origin as origin_of
 from . import rules
 from .rules import Verdict
 from .signal_lines import Signal, SignalLines

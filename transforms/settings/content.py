@@ -1,4 +1,4 @@
-"""What is done with fetched content, and what is kept of it."""
+"""Settings of the processing and the storage of fetched content."""
 
 import dataclasses
 
@@ -74,6 +74,5 @@ class Storage:
 
     index_rounds: int | None = setting(None, "Number of past rounds that search --as-of can be asked for. Unset: all.")
     body_rounds: int | None = setting(
-        None,
-        "Number of past rounds of which all bodies are kept; of others, the newest of each page. Unset: all.",
+        None, "Number of past rounds of which all bodies are kept; of others, the newest of each page. Unset: all."
     )

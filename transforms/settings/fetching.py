@@ -1,4 +1,4 @@
-"""What a server sees of the crawler: its identity, its load and its requests."""
+"""Settings that servers notice: the identity of the crawler, its load and its requests."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Which URLs are crawled, how many, in which order and how often."""
+"""Settings of the URLs that are crawled: which, how many, in which order and how often."""
 
 import dataclasses
 
@@ -35,8 +35,7 @@ class Scope:
     parameters: int = setting(16, "Maximum number of parameters in a query.", positive=True)
     same_parameter: int = setting(6, "Maximum number of parameters with the same name in a query.", positive=True)
     check_external: bool = setting(
-        False,
-        "Whether links to other hosts are asked for their status, for check links. They are not followed.",
+        False, "Whether links to other hosts are asked for their status, for check links. They are not followed."
     )
     max_external: int = setting(
         5_000, "Maximum number of URLs in the whole crawl that check_external asks for.", positive=True

@@ -131,11 +131,7 @@ _EXPLAIN = re.compile(r"^\s*explain\s*(\([^)]*\)|analyze\b)?", re.IGNORECASE)
 
 @contextlib.contextmanager
 def _asked(
-    crawl: CrawlDir,
-    text: str,
-    unsafe: bool,
-    scratch: str | None = None,
-    without: pa.Array | None = None,
+    crawl: CrawlDir, text: str, unsafe: bool, scratch: str | None = None, without: pa.Array | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection for one query, which opens only the files of tables that the query names.
 

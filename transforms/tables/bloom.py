@@ -32,7 +32,7 @@ def partitions(keys: pa.Array | pa.ChunkedArray, count: int) -> NDArray[np.int64
 
 
 def shard(host: str, count: int) -> int:
-    """The shard of a host, and of its site (`urls.site`); unlike `hash`, the same in every process and every run."""
+    """The shard of a host, and of its site (`canonical.site`); unlike `hash`, the same in every process and run."""
     site = host.removeprefix("www.")
     return int.from_bytes(hashlib.blake2b(site.encode(), digest_size=4).digest()) * count >> 32
 

@@ -1,4 +1,4 @@
-"""How merged files of a table are sorted, and which of their rows count.
+"""Layouts of the merged files of tables: the order of their rows, and which of them count.
 
 The files that a step writes are small and read whole. Merged files are sorted, in row groups of a fixed size: by the
 statistics in its footer, a reader skips the row groups that cannot hold what it looks for.

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .. import plugins, urls
+from .. import plugins
 from ..settings import Scope
+from .canonical import domain, host as host_of, host_name
 
 MAX_REDIRECTS = 10
 """Maximum number of consecutive redirects. Browsers allow twenty; pages worth indexing need few."""
@@ -60,7 +61,7 @@ def deny_hosts(names: Iterable[str]) -> UrlRule:
     denied = frozenset(name.lower().strip(".") for name in names)
 
     def is_denied(url: str) -> bool:
-        host = urls.host(url)
+        host = host_of(url)
         labels = re.sub(r":[0-9]+$", "", host).split(".")
         return host in denied or any(".".join(labels[i:]) in denied for i in range(len(labels)))
 
@@ -132,9 +133,9 @@ def is_out_of_scope(mode: str, seed_hosts: frozenset[str]) -> UrlRule:
     if mode == "any":
         return lambda url: False
     if mode == "host":
-        return lambda url: urls.host(url) not in seed_hosts
-    domains = functools.cache(lambda: frozenset(map(urls.domain, seed_hosts)))  # 50 microseconds a host
-    return lambda url: urls.host(url) not in seed_hosts and urls.domain(urls.host(url)) not in domains()
+        return lambda url: host_of(url) not in seed_hosts
+    domains = functools.cache(lambda: frozenset(map(domain, seed_hosts)))  # 50 microseconds a host
+    return lambda url: host_of(url) not in seed_hosts and domain(host_of(url)) not in domains()
 
 
 def has_other_port(ports: Iterable[str], seed_hosts: frozenset[str]) -> UrlRule:
@@ -145,8 +146,8 @@ def has_other_port(ports: Iterable[str], seed_hosts: frozenset[str]) -> UrlRule:
     allowed = frozenset(ports) | {"80", "443"}
 
     def is_other(url: str) -> bool:
-        host = urls.host(url)
-        name = urls.host_name(host)
+        host = host_of(url)
+        name = host_name(host)
         if name == host or host in seed_hosts or host[len(name) + 1 :] in allowed:
             return False
         return not name.startswith(("127.", "[::1]")) and name != "localhost" and not name.endswith(".localhost")
@@ -207,9 +208,9 @@ def _line(reason: str) -> str:
 class UrlFilter:
     """The rules of a crawl's scope, for canonical URLs.
 
-    `seed_hosts` are the politeness keys (`urls.host`) of the seeds, `extensions` those of the kinds that are parsed
-    although they are not text. The URL filters of the scope come after the rules about the URL; PluginError if one
-    cannot be loaded. Immutable; can be pickled.
+    `seed_hosts` are the politeness keys (`canonical.host`) of the seeds, `extensions` those of the kinds that are
+    parsed although they are not text. The URL filters of the scope come after the rules about the URL; PluginError
+    if one cannot be loaded. Immutable; can be pickled.
     """
 
     def __init__(self, scope: Scope, seed_hosts: frozenset[str], extensions: frozenset[str] = frozenset()) -> None:

@@ -1,4 +1,4 @@
-"""Which documents are indexed by their URLs (`[index]`)."""
+"""Decides by URL which documents are indexed (`[index]`)."""
 
 import dataclasses
 import functools

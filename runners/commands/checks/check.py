@@ -6,20 +6,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ....transforms import urls
 from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.verify import file_faults, promised_files
 from ....transforms.parsing.crawl_scope import CrawlScope
 from ....transforms.settings import parse
 from ....transforms.tables.table_files import mending
+from ....transforms.urls.canonical import canonicalize, dedup_form, domain, host, url_key
 from ....transforms.urls.explain import explain
 from ....transforms.urls.filters import UrlFilter
 from ....transforms.urls.rejections import in_words
 from ...terminal.errors import Usage
 from ...terminal.units import counted
-from . import links as check_links
-from . import page as check_page
-from . import robots as check_robots
+from . import links as check_links, page as check_page, robots as check_robots
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,9 +47,9 @@ def run(arguments: argparse.Namespace) -> int | None:
 def check_url(arguments: argparse.Namespace) -> None:
     """Say which rules changed a URL, what would be fetched, and what it would be known by."""
     reference, base = arguments.url, arguments.base
-    if base is not None and urls.canonicalize(base) is None:
+    if base is not None and canonicalize(base) is None:
         raise Usage(f"--base {base}: not an absolute http or https URL")
-    url = urls.canonicalize(reference, base)
+    url = canonicalize(reference, base)
     if url is None:
         way_out = "" if base else "; a relative one needs --base URL"
         raise Usage(
@@ -62,10 +60,10 @@ def check_url(arguments: argparse.Namespace) -> None:
         "base": base,
         "steps": [step._asdict() for step in explain(reference, base)],
         "url": url,
-        "dedup_form": urls.dedup_form(url),
-        "url_key": urls.url_key(url).hex(),
-        "host": urls.host(url),
-        "domain": urls.domain(urls.host(url)),
+        "dedup_form": dedup_form(url),
+        "url_key": url_key(url).hex(),
+        "host": host(url),
+        "domain": domain(host(url)),
     }
     if arguments.settings is not None:
         url_filter = _url_filter(arguments.settings)

@@ -7,7 +7,6 @@ import mimetypes
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ....transforms import urls
 from ....transforms.http.reply import content_type, outcome
 from ....transforms.http.request_headers import Identity
 from ....transforms.outcomes import Outcome
@@ -15,10 +14,10 @@ from ....transforms.parsing.html_links import followed
 from ....transforms.parsing.html_page import parse_page
 from ....transforms.parsing.page_rules import EXTRACT_ERROR, NO_RULES, VALUES_END, PageRules, page_rules
 from ....transforms.parsing.source import Page
+from ....transforms.urls.canonical import canonicalize
 from ...terminal.errors import Failure, Usage
 from ...terminal.units import counted
-from .single_fetch import Requester, fetch_robots, pace_of, read_source, requests_to, settings_of
-from .single_fetch import add_arguments as add_options
+from .single_fetch import Requester, add_options, fetch_robots, pace_of, read_source, requests_to, settings_of
 
 _SHOWN = 20  # links
 _DIRECTIVES = ("noindex", "nofollow", "noarchive", "max_snippet", "unavailable_after")
@@ -38,7 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
     settings, body = settings_of(arguments), read_source(arguments.source)
     token, kinds = Identity.of(settings.robot).token, tuple(settings.documents.kinds)
     if body is None:
-        url = urls.canonicalize(arguments.source) or ""
+        url = canonicalize(arguments.source) or ""
         requester = Requester(settings.robot, settings.fetch, kinds, pace_of(arguments, settings.politeness))
         robots = fetch_robots(url, requester, token).effect
         allows, rule = robots.allows(url)
@@ -50,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
             raise Failure(f"{url}: {ended.value}, {reply.error or f'status {reply.status}'}")
         declared, headers, body = content_type(reply.headers), reply.headers, reply.body
     else:
-        url = urls.canonicalize(arguments.base or "http://localhost/") or ""
+        url = canonicalize(arguments.base or "http://localhost/") or ""
         if not url:
             raise Usage(f"--base {arguments.base}: not an absolute http or https URL")
         declared, headers = arguments.media_type or mimetypes.guess_type(arguments.source)[0], ()

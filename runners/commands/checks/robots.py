@@ -5,16 +5,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ....transforms import urls
 from ....transforms.http.request_headers import Identity
 from ....transforms.rights.rsl import Licence
 from ....transforms.rights.signals import problems
 from ....transforms.robots.rules import Rules, Verdict, line_of, parse
 from ....transforms.robots.stored_signals import StoredSignals, lines_of_licence
+from ....transforms.urls.canonical import canonicalize, origin as origin_of
 from ...terminal.errors import Usage
 from ..arguments import add_repeatable
-from .single_fetch import Requester, fetch_licence, fetch_robots, pace_of, read_source, settings_of
-from .single_fetch import add_arguments as add_options
+from .single_fetch import Requester, add_options, fetch_licence, fetch_robots, pace_of, read_source, settings_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,13 +31,13 @@ def run(arguments: argparse.Namespace) -> None:
     origin, status, verdict = _ANY, None, Verdict.RULES
     licences: dict[str, Licence] = {}
     if body is None:
-        url = urls.canonicalize(arguments.source) or ""
+        url = canonicalize(arguments.source) or ""
         kinds, pace = tuple(settings.documents.kinds), pace_of(arguments, settings.politeness)
         requester = Requester(settings.robot, settings.fetch, kinds, pace)
-        origin, file = urls.origin(url), fetch_robots(url, requester, agent)
+        origin, file = origin_of(url), fetch_robots(url, requester, agent)
         body, status, verdict = file.body, file.status, file.effect.verdict
     rules = parse(body if verdict is Verdict.RULES else b"", agent, origin)
-    named = {line.number: urls.canonicalize(line.statement, f"{origin}/robots.txt") for line in rules.licenses}
+    named = {line.number: canonicalize(line.statement, f"{origin}/robots.txt") for line in rules.licenses}
     if status is not None and arguments.url:
         known = {origin: file.effect}
         licences = {url: fetch_licence(url, requester, agent, known) for url in named.values() if url}
@@ -79,10 +78,10 @@ def _error(licences: Mapping[str, Licence], url: str | None) -> str:
 def _judged(
     reference: str, origin: str, verdict: Verdict, rules: Rules, body: bytes, licences: StoredSignals
 ) -> dict[str, Any]:
-    url = urls.canonicalize(reference, origin + "/")
+    url = canonicalize(reference, origin + "/")
     if url is None:
         raise Usage(f"--url {reference}: not a URL or a path that can be fetched")
-    if origin not in (_ANY, urls.origin(url)):
+    if origin not in (_ANY, origin_of(url)):
         raise Usage(f"--url {reference}: the robots.txt of {origin} says nothing about another origin")
     allows, rule = rules.allows(url) if verdict is Verdict.RULES else (verdict is Verdict.ALLOW_ALL, "")
     signals = [

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ....transforms import urls
 from ....transforms.directory.crawl_dir import CrawlDir
 from ....transforms.directory.crawl_settings import stored_settings
 from ....transforms.http.address_guard import literal_loopback
@@ -25,6 +24,7 @@ from ....transforms.rights import rsl
 from ....transforms.robots.lookup import Robots, next_hop, robots_row, start_search
 from ....transforms.settings import Fetch, Politeness, Robot, Settings, override, parse
 from ....transforms.signatures.signer import signer_of
+from ....transforms.urls.canonical import canonicalize, host as host_of, origin as origin_of
 from ...terminal.errors import Failure, Usage
 from .pace import Pace, seconds_left
 
@@ -49,7 +49,7 @@ class RobotsFile(NamedTuple):
     effect: Robots
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of a command that may send requests."""
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--settings", metavar="FILE", help="a crawl.toml, with the robot's identity")
@@ -83,7 +83,7 @@ def pace_of(arguments: argparse.Namespace, politeness: Politeness) -> Pace:
 def read_source(source: str) -> bytes | None:
     """The bytes of a file; None if `source` is a URL. Usage for neither."""
     if source.startswith(("http://", "https://")):
-        if urls.canonicalize(source) is None:
+        if canonicalize(source) is None:
             raise Usage(f"{source}: not a URL that can be fetched")
         return None
     try:
@@ -107,9 +107,9 @@ def requests_to(url: str, requester: Requester) -> Iterator[Get]:
     client = opener(fetch, identity.complete, kinds.media_types, signer=signer_of(requester.robot))()
 
     def get(target: str, any_type: bool) -> Reply:
-        pace.wait(urls.host(target))
+        pace.wait(host_of(target))
         reply = client.get(target, identity.headers(target) | own_headers(fetch, target), any_type)
-        pace.answered(urls.host(target), reply.elapsed_s)
+        pace.answered(host_of(target), reply.elapsed_s)
         return reply
 
     try:
@@ -120,7 +120,7 @@ def requests_to(url: str, requester: Requester) -> Iterator[Get]:
 
 def fetch_robots(url: str, requester: Requester, agent: str) -> RobotsFile:
     """The robots.txt of a URL's origin, through redirects. Failure if there is no answer."""
-    search = start_search(urls.origin(url), 0)
+    search = start_search(origin_of(url), 0)
     while True:
         with requests_to(search.url, requester) as get:
             reply = get(search.url, True)
@@ -130,8 +130,8 @@ def fetch_robots(url: str, requester: Requester, agent: str) -> RobotsFile:
     if reply.failure:
         way_out = "; to allow it: --allow-address CIDR" if reply.failure is Outcome.BLOCKED_ADDRESS else ""
         raise Failure(f"{search.url}: {reply.failure.value}: {reply.error}{way_out}")
-    _, effect = robots_row(search, urls.host(url), reply, 0, datetime.now(UTC), agent)
-    requester.pace.set_crawl_delay(urls.host(url), effect.crawl_delay)
+    _, effect = robots_row(search, host_of(url), reply, 0, datetime.now(UTC), agent)
+    requester.pace.set_crawl_delay(host_of(url), effect.crawl_delay)
     return RobotsFile(reply.body, reply.status, effect)
 
 
@@ -142,7 +142,7 @@ def fetch_licence(url: str, requester: Requester, agent: str, known: dict[str, R
     """A licence document (RSL), through redirects, if robots.txt allows it; adds that of further origins to `known`."""
     for _ in range(_HOPS + 1):
         try:
-            if (origin := urls.origin(url)) not in known:
+            if (origin := origin_of(url)) not in known:
                 known[origin] = fetch_robots(url, requester, agent).effect
             if not known[origin].allows(url)[0]:
                 return rsl.Licence(error="denied by robots.txt")

@@ -7,14 +7,16 @@ from ....transforms.directory.crawl_dir import CrawlDir
 from ...exports.ciff_index import write_ciff
 from ...exports.output import require_folder, whole_file
 from ...terminal.units import counted
-from . import archive as export_archive
-from . import bulk as export_bulk
-from . import chunks as export_chunks
-from . import corpus as export_corpus
-from . import llms as export_llms
-from . import markdown as export_markdown
-from . import plugin as export_plugin
-from . import rows as export_rows
+from . import (
+    archive as export_archive,
+    bulk as export_bulk,
+    chunks as export_chunks,
+    corpus as export_corpus,
+    llms as export_llms,
+    markdown as export_markdown,
+    plugin as export_plugin,
+    rows as export_rows,
+)
 from .options import FILE, add_format
 
 

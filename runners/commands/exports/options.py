@@ -1,4 +1,4 @@
-"""What exports share: their arguments, the crawl that they read, and its documents for which `--where` holds."""
+"""Common parts of exports: their arguments, the crawl that they read, and its documents for which `--where` holds."""
 
 import argparse
 import contextlib

@@ -7,11 +7,7 @@ from ...exports.rows import BATCH, FORMATS, format_of, write_rows
 from ...terminal.units import counted
 from .options import Formats, add_format, selected
 
-_TABLES = {
-    "urls": "the state of every URL",
-    "documents": "every page, with its text",
-    "links": "every link",
-}
+_TABLES = {"urls": "the state of every URL", "documents": "every page, with its text", "links": "every link"}
 
 
 def add_arguments(formats: "Formats[argparse.ArgumentParser]") -> None:

@@ -1,1 +1,1 @@
-"""What servers show besides searches: submissions, and the page of a running crawl."""
+"""Pages of servers besides searches: submissions, and the page of a running crawl."""

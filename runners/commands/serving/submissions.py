@@ -1,4 +1,4 @@
-"""What people submit through the gateway: judged by the crawl's own rules, and taken as `seeds add` takes it."""
+"""Submissions through the gateway: judged by the crawl's own rules, and added as `seeds add` does."""
 
 import threading
 from datetime import UTC, datetime

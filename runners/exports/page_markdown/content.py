@@ -10,11 +10,11 @@ import turbohtml
 from turbohtml import Element, Node, Text
 
 from ....search.answers.results.carriers import without_carriers
-from ....transforms import urls
 from ....transforms.http import media_types
 from ....transforms.parsing import charsets, html_links, html_tree, main_text, page_rules, text_layout
 from ....transforms.parsing.page_rules import NO_RULES, PageRules
 from ....transforms.parsing.source import MAX_MARKUP
+from ....transforms.urls.canonical import resolve
 from . import code, tables
 
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ud800-\ud802]")
@@ -172,7 +172,7 @@ def _write_links(root: Element, base: str, link: Callable[[str], str]) -> None:
         if is_empty or (href.startswith("#") and element.text.strip() in _PERMALINKS):
             element.extract()
             continue
-        target = href if href.startswith("#") else urls.resolve(href, base) if href else None
+        target = href if href.startswith("#") else resolve(href, base) if href else None
         if target and target.startswith(_SCHEMES):
             element.attrs["href"] = link(target)
         elif not target or not target.startswith("#"):
@@ -201,7 +201,7 @@ def _write_images(root: Element, base: str) -> None:
         sources = ((element.attr(name) or "").strip() for name in _IMAGES)
         source = next((reference for reference in sources if reference and not reference.startswith("data:")), "")
         is_pixel = element.attr("width") in ("0", "1") and element.attr("height") in ("0", "1")
-        target = urls.resolve(source, base) if source and not is_pixel else None
+        target = resolve(source, base) if source and not is_pixel else None
         alt = " ".join(without_unseen(element.attr("alt") or "")[:_LONGEST_ALT].split())
         if target and target.startswith(("http:", "https:")):
             element.replace_with(Element("img", {"src": target, "alt": alt}))

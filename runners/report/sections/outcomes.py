@@ -1,4 +1,4 @@
-"""How visits ended: outcomes, HTTP status codes, errors, broken links."""
+"""The results of visits: outcomes, HTTP status codes, errors, broken links."""
 
 from ...state.outcome_words import MEANINGS
 from ..content import Columns, Section, Table, distribution, largest, shares

@@ -4,8 +4,7 @@ import doctest
 
 import lxml.html
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from markdown_it import MarkdownIt
 
 from beamtrawl.runners.exports.page_markdown import stored_text

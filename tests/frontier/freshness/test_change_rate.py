@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.frontier.freshness.change_rate import DAY, Observed, estimate
 from tests.support.tables import each_row

@@ -1,4 +1,4 @@
-"""What all Office Open XML files have: relationships between parts, and core properties (ECMA-376 part 2)."""
+"""The common parts of Office Open XML files: relationships between parts, and core properties (ECMA-376 part 2)."""
 
 import posixpath
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""What a worker of a fetch step stores and reports while the step runs."""
+"""Files and reports that a worker of a fetch step writes while the step runs."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from ... import urls
 from ...directory.crawl_dir import CrawlDir
 from ...directory.pieces import PromiseLog, write_piece
 from ...http.media_types import PACKED
@@ -19,6 +18,7 @@ from ...tables.bloom import shard
 from ...tables.schemas import HostRow
 from ...tables.sitemap_terms import EXTERNAL
 from ...tables.table_files import TableFile, TableWriter
+from ...urls.canonical import domain
 
 PIECE_BYTES = 64 << 20
 _BATCH_ROWS = 256
@@ -76,7 +76,7 @@ class Keeper:
             self._writers[table].hold(row)
             return
         size, is_packed = len(row["body"] or b""), row["media_type"] in PACKED
-        key = shard(urls.domain(row["host"]), _SITES), is_packed
+        key = shard(domain(row["host"]), _SITES), is_packed
         self._rows[key].append(row)
         self._bytes[key] += size * _PACKED if is_packed else size
         self._piece_bytes += size

@@ -1,4 +1,4 @@
-"""What workers report of a fetch step, as values: the queues, the failures, and the requests over time."""
+"""The reports of the workers of a fetch step, as values: the queues, the failures, and the requests over time."""
 
 import math
 from collections import deque

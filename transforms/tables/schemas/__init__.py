@@ -1,6 +1,6 @@
 """The tables of a crawl directory: their Arrow schemas, by subject.
 
-Columns may be added, never renamed (docs/tables.md). Times are UTC microseconds; `url_key` is `urls.url_key`.
+Columns may be added, never renamed (docs/tables.md). Times are UTC microseconds; `url_key` is `canonical.url_key`.
 Hive-style folders (`documents/round=000003/…`) let any engine read a table.
 """
 
