@@ -16,6 +16,9 @@ from .selection import Due
 _SAMPLE = 2  # URLs of a page of whose links to a closed template none was tried, and such pages of a template, at least
 _GROWTH = 6  # such pages for each page of their template whose links were good
 
+_Turn = tuple[int, int, bytes]  # depth, number of URLs that come before at this depth, what is drawn
+_Place = tuple[Name | None, str | None]  # the closed template and the page that links it, or the template of such pages
+
 
 class Budgets:
     """The budgets of a host's templates in a round.
@@ -34,32 +37,35 @@ class Budgets:
         )
 
     def admit(self, queue: Iterable[Due]) -> Iterator[Due]:
-        """The URLs of a queue that may be visited, in order within each depth, with new templates in round-robin.
+        """The URLs of a queue that may be visited, in order within each depth.
 
-        Those of closed templates come place by place, not by depth. These, and those that only other sites link, are
-        drawn, so that no site can foresee which of them are visited.
+        Templates of pages take turns with their links to new templates, and each of them has these in round-robin. URLs
+        of closed templates come page by page, not by depth. These, and those that only other sites link, are drawn, so
+        that no site can foresee which of them are visited.
         """
-        turns = Counter[tuple[Name, str | None]]()
-        in_turn: list[tuple[int, int, bytes, Due, UrlShape | None]] = []
-        closed: list[tuple[bytes, Name, Due, UrlShape]] = []
+        turns, of_page = Counter[Name](), Counter[_Place | None]()
+        waiting = list[tuple[_Turn, _Place | None, Due, UrlShape | None]]()
+        in_turn = list[tuple[_Turn, Due, UrlShape | None]]()
         for due in queue:
-            if is_exempt(due.depth, due.kind, due.digest) or self._is_allowed(due.url):
-                in_turn.append((due.depth, 0, b"", due, None))
-                continue
-            shape = shape_of(due.url, due.referrer, due.foreign, due.redirects)
-            kind = self._known.kind_of(shape, bool(due.links_without_news))
-            own: Name = (shape.template, kind)
-            if shape.is_foreign:
-                in_turn.append((due.depth, 0, self._draw(due), due, shape))
-            elif limiting := self._closed(own, *self._known.names_of(shape, kind)):
-                closed.append((self._draw(due), limiting, due, shape))
-            else:
-                in_turn.append((due.depth, turns[own, None], b"", due, shape))
-                turns[own, None] += not self._known.has_proved(own)
-        for drawn, own, due, shape in sorted(closed, key=itemgetter(0)):
-            in_turn.append((0, turns[own, shape.source], drawn, due, shape))
-            turns[own, shape.source] += 1
-        for *_, due, limited in sorted(in_turn, key=lambda item: item[:3]):
+            depth, turn, drawn = due.depth, 0, b""
+            place: _Place | None = None
+            shape: UrlShape | None = None
+            if not (is_exempt(due.depth, due.kind, due.digest) or self._is_allowed(due.url)):
+                shape = shape_of(due.url, due.referrer, due.foreign, due.redirects)
+                kind = self._known.kind_of(shape, bool(due.links_without_news))
+                own: Name = (shape.template, kind)
+                if shape.is_foreign:
+                    drawn = self._draw(due)
+                elif limiting := self._closed(own, *self._known.names_of(shape, kind)):
+                    depth, drawn, place = 0, self._draw(due), (limiting, shape.source)
+                elif not self._known.has_proved(own):
+                    turn, place = turns[own], (None, shape.referrer)
+                    turns[own] += 1
+            waiting.append(((depth, turn, drawn), place, due, shape))
+        for (depth, _, drawn), place, due, shape in sorted(waiting, key=itemgetter(0)):
+            in_turn.append(((depth, of_page[place], drawn), due, shape))
+            of_page[place] += place is not None
+        for _, due, limited in sorted(in_turn, key=itemgetter(0)):
             if limited is None or self._take(limited, bool(due.links_without_news)):
                 yield due
 

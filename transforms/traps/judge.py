@@ -50,11 +50,12 @@ def judge(
     after |= {"first": row["first"] or round_, "samples": list(samples)[:_SAMPLES] or row["samples"]}
     after |= {"waiting": queues.get(_queue_of(name[1]), (None,))[0], "requested": requested}
     known.rows[name] = after
-    state = State.OPEN
-    if known.promised(name) <= promise.CLOSED and bad >= ENOUGH * (SOURCE not in name[0]):
+    state, budget, is_of_page = State.OPEN, known.budget(name, useful), SOURCE in name[0]
+    is_sampled = known.promised(name) <= promise.CLOSED or (budget <= promise.SAMPLE and not is_of_page)
+    if is_sampled and (bad >= ENOUGH or is_of_page):
         state = State.TRAPPED if row["state"] == State.TRAPPED and not useful else State.THROTTLED
     since = row["since"] if state == row["state"] and row["since"] else round_
-    known.rows[name] = after | {"state": state, "budget": known.budget(name, useful), "since": since}
+    known.rows[name] = after | {"state": state, "budget": budget, "since": since}
     return known.rows[name]
 
 
@@ -83,9 +84,8 @@ def end(known: Known, name: Name, is_idle: bool, round_: int) -> None:
     state = row["state"]
     if not is_idle:
         state = State.THROTTLED
-    elif row["budget"] <= 1 or (
-        row["since"] + 1 < round_ and row["budget"] <= promise.SAMPLE and known.promised(name) <= promise.ENDED
-    ):  # after two rounds it is known whether its queue becomes shorter
+    elif row["budget"] <= 1 or (row["since"] + 1 < round_ and known.promised(name) <= promise.ENDED):
+        # After two rounds it is known whether its queue becomes shorter.
         state = State.TRAPPED
     if state != row["state"]:
         known.rows[name] = row | {"state": state, "since": round_, "round": round_}

@@ -33,8 +33,8 @@ def group_templates(templates: Collection[str]) -> dict[str, tuple[str, ...]]:
 def pattern_of(host: str, name: str) -> str:
     """The HOST/PATTERN that releases a trap of this name.
 
-    >>> pattern_of("a.org", "/in/**.html"), pattern_of("a.org", "*.deb")
-    ('a.org/in/*.html', 'a.org/*.deb')
+    >>> pattern_of("a.org", "/in/**.html"), pattern_of("a.org", "*")
+    ('a.org/in/*.html', 'a.org/*')
     """
     return host + "/" + name.removeprefix("/").replace("**", "*")
 
@@ -44,8 +44,6 @@ def _marks(template: str) -> Iterator[str]:
     if is_query:
         yield "path " + path
         yield from (f"parameter {name}" for name in query.split("&"))
-    elif not template.startswith("/"):
-        yield template
     else:
         first, _, end = family(template).partition("/**")
         yield "folder " + first

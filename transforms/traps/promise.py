@@ -37,8 +37,8 @@ def budget(share: float, bad: float, requests: int, last: float, first: int, gro
     `growth` times as many as so far: ever less with the third power of the promise. While no more than `MEMORY` results
     were bad, it is SAMPLE at least.
     """
-    grown = int(share**3 * (8 * first + growth * requests))
     if not requests:
-        return max(1, min(first, grown))
+        return first
+    grown = int(share**3 * (8 * first + growth * requests))
     sampled = int(SAMPLE * 2 ** (-max(0.0, bad - MEMORY) / SAMPLE))
     return max(1, grown, int(growth / 2 * last), sampled)
