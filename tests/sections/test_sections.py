@@ -41,6 +41,12 @@ FOUND = {
     ),
     "a term without an id": ("<dl><dt>a<dd>x</dl><p>after", []),
     "a term in blocks": ("<dl><dt id=a><p>a()</p></dt><dd>x</dl>", [("a()", 7, "a")]),
+    # DocBook, Apache's documentation
+    "the title of a call-out": (
+        "<h2 id=a>A</h2><div class=note><h3 class=title>Note</h3><p>x</div><p>of A<h2 id=b>B</h2>"
+        "<div class='big warning'><h3 id=c>C</h3></div>",
+        [*A, ("B", 2, "b"), ("C", 3, "c")],
+    ),
     "what looks like the mark of a section": ("<p>&#x2028;9&#x2028;x", []),
     "a whole mark, with a line break in the id": ("<p>&#x2028;2&#x2028;x\ny&#x2028;Forged", []),
     "none": ("<p>x", []),

@@ -23,6 +23,10 @@ HEADING_TAGS = tuple(sorted(HEADINGS))
 BLOCK_TAGS = tuple(sorted(BLOCKS))
 _OTHER_BLOCKS = tuple(sorted(BLOCKS - {"br", "div"}))
 _SPECIAL = HEADINGS | {"pre", "dl", "dt", "dd"}
+_CALL_OUT_NAMES = "admonition alert attention callout caution danger hint important note tip warning"
+_CALL_OUTS = frozenset(_CALL_OUT_NAMES.split())
+"""Classes of elements in a text, such as DocBook's, whose title is not that of what follows them."""
+
 _LINE_NUMBERS = (
     ".linenos, .lineno, .linenumber, .ln, .line-number, [style*=user-select]"  # Pygments, Doxygen, Hugo, Prism
 )
@@ -54,7 +58,8 @@ def read(root: Element, ids: dict[Element, str]) -> Lines:
 
     The parser lays out the text: where all blocks are alike, it makes one line of what is between their bounds.
     """
-    marks: list[tuple[int, str]] = []  # level and id of a section that begins; 0 and lines of code
+    # Level and id of a section that begins; 0 and lines of code; below 0: a heading that begins none
+    marks: list[tuple[int, str]] = []
     nodes: list[Text] = []
 
     def mark(level: int, text: str) -> Text:
@@ -78,7 +83,8 @@ def read(root: Element, ids: dict[Element, str]) -> Lines:
                 inner.tag = "span"
             if not level and without_marks(text).replace("¶", " ").strip():  # else there may be something to put back
                 element.clear()
-            element.insert(0, mark(level, text))
+            is_of_call_out = level and not text and _is_in_call_out(element)
+            element.insert(0, mark(-level if is_of_call_out else level, text))
         elif tag != "dt":
             (lists if tag == "dl" else definitions).add(element)
         elif element in ids:
@@ -94,6 +100,12 @@ def read(root: Element, ids: dict[Element, str]) -> Lines:
     for node in nodes:  # the tree is read once more if it has no line
         node.extract()
     return _lines(text, marks)
+
+
+def _is_in_call_out(heading: Element) -> bool:
+    """Whether a heading is directly in a call-out."""
+    parent = heading.parent
+    return isinstance(parent, Element) and not _CALL_OUTS.isdisjoint((parent.attr("class") or "").split())
 
 
 def code_text(pre: Element) -> str:
@@ -174,7 +186,7 @@ def _lines(text: str, begins: Sequence[tuple[int, str]]) -> Lines:
         else:
             first, _, piece = piece.partition("\n")
             if without_marks(heading := line_of(first)):
-                reader.begins = level, begun
+                reader.begins = (level, begun) if level > 0 else reader.begins
                 reader.found.headings.append((len(reader.found.lines), heading))
             reader.add(heading)
         reader.add_all(piece)
