@@ -19,7 +19,7 @@ from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.directory.table_runs import all_runs
 from ...transforms.indexing.merge_policy import ALL
 from ...transforms.urls.index_scope import IndexScope
-from ..engines.choose import engine
+from ..engines.choose import engine, fork_early
 from ..process.lock import Lock
 from ..progress.words import describe_manifest
 from .arguments import add_engine
@@ -49,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     directory.require_manifests()
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
     settings = stored_settings(directory)
+    fork_early(chosen, directory.root)
     with Lock(directory) as claimed:
         if blocks := Blocks(block for block in read_blocks(claimed) if block.forget):
             removed = forget(claimed, blocks, settings, chosen)
@@ -62,11 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         if settings.storage.body_rounds is not None:
             dropped = drop_bodies(claimed, chosen, settings.storage.body_rounds, damage=damage)
         choices = [partial(choose_segments, policy=ALL), partial(choose_tables, select=all_runs)]
-        merged = [
-            dropped,
-            merge(claimed, chosen, choices, damage, warn),
-            *rank_anew(claimed, settings, chosen),
-        ]
+        merged = [dropped, merge(claimed, chosen, choices, damage, warn), *rank_anew(claimed, settings, chosen)]
         done = [describe_manifest(manifest) for manifest in merged if manifest]
         print("\n".join(done) if done else "nothing to merge")
         fold_history(claimed, datetime.now(UTC))

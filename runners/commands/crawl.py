@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.warn(line)
     if line := notice(chosen):
         console.warn(line)
-    fork_early(chosen, directory.root)
+    fork_early(chosen, directory.root, parses=True)
     stop = StopSignal()
     rounds = partial(session.run, directory, settings, seeds, chosen, console, stop, arguments.rounds, arguments.again)
     with log or contextlib.nullcontext(), closing(console):
