@@ -19,7 +19,7 @@ from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.directory.table_runs import all_runs
 from ...transforms.indexing.merge_policy import ALL
 from ...transforms.urls.index_scope import IndexScope
-from ..engines.choose import engine
+from ..engines.choose import engine, fork_early
 from ..process.lock import Lock
 from ..progress.words import describe_manifest
 from .arguments import add_engine
@@ -49,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     directory.require_manifests()
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
     settings = stored_settings(directory)
+    fork_early(chosen, directory.root)
     with Lock(directory) as claimed:
         if blocks := Blocks(block for block in read_blocks(claimed) if block.forget):
             removed = forget(claimed, blocks, settings, chosen)

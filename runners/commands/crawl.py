@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     outputs = open_outputs(sys.stderr, sys.stdout if arguments.json else None, log)
     console = Console(outputs, arguments.rounds, partial(submission, chosen))
     words = session.COMMAND_LINE
-    fork_early(chosen, directory.root)  # without the seeds, of which there may be a million
+    fork_early(chosen, directory.root, parses=True)  # without the seeds, of which there may be a million
     seeds = session.choose_seeds(arguments.seed, arguments.sitemap, arguments.seeds, words, console.warn)
     session.refuse_seedless(directory, seeds, words)
     if session.is_public(seeds):

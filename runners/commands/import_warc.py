@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if line := notice(chosen):
         console.warn(line)
-    fork_early(chosen, directory.root)
+    fork_early(chosen, directory.root, parses=True)
     stop = StopSignal()
 
     def work() -> Imported:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from ...pipeline.rank import rank
 from ...transforms.directory.crawl_dir import CrawlDir
-from ..engines.choose import engine
+from ..engines.choose import engine, fork_early
 from ..process.lock import Lock
 from ..progress.words import describe_manifest
 from ..terminal.errors import Failure
@@ -25,6 +25,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not any(manifest.step == "update" for manifest in manifests):
         raise Failure(f"{directory.root} has no links yet; go on with: beamtrawl crawl {directory.root}")
     chosen = engine(arguments.runner, arguments.workers, arguments.beam)
+    fork_early(chosen, directory.root)
     with Lock(directory) as claimed:
         manifest = rank(claimed, chosen, datetime.now(UTC), _warn)
     print(describe_manifest(manifest))

@@ -21,7 +21,7 @@ RUNNERS = ("direct", "flink", *BEAM_RUNNERS)
 class ForksEarly(Protocol):
     """An engine that forks processes before a crawl is opened."""
 
-    def fork_server(self) -> None: ...
+    def fork_server(self, parses: bool) -> None: ...
 
 
 @runtime_checkable
@@ -87,10 +87,10 @@ def _by_options(name: str, workers: int | None, flags: Sequence[str], parts: Map
     return BeamEngine(BEAM_RUNNERS[name], workers, [*more, *flags])
 
 
-def fork_early(engine: Engine, root: str) -> None:
-    """Fork what an engine forks before a crawl in `root` is opened: connections to a store do not survive a fork."""
+def fork_early(engine: Engine, root: str, parses: bool = False) -> None:
+    """Fork what an engine forks before a crawl is opened, whose pages it `parses`: no connection survives a fork."""
     if isinstance(engine, ForksEarly) and not store_of(root).reads_by_request:
-        engine.fork_server()
+        engine.fork_server(parses)
 
 
 def notice(engine: Engine) -> str:

@@ -1,8 +1,6 @@
 """Runs pipelines on this machine, on all its cores."""
 
 import copy
-import sys
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,14 +11,14 @@ from apache_beam.options.pipeline_options import PipelineOptions, PipelineOption
 
 from ...pipeline.control import Stopped
 from ...transforms.memory.limits import Memory
-from ...transforms.parsing.language.detect import keep_copy_in, load_model
+from ...transforms.parsing.language.detect import keep_copy_in
 from ..process import usage
 from ..process.cache_folder import cache_folder
 from ..process.memory import share_memory
 from . import direct_worker
 from .cores import usable_cores, workers_that_pay
 from .expected import reporting
-from .fork_server import COMMAND, ForkServer
+from .fork_server import COMMAND, ForkServer, may_fork
 from .in_memory import InMemoryRunner
 from .inspection import inspected_once
 from .pool import Pool
@@ -108,15 +106,16 @@ class DirectEngine:
         share_memory()
         keep_copy_in(cache_folder())
 
-    def fork_server(self) -> None:
-        """Fork the server of worker processes from this process, so that it need not import all modules again.
+    def fork_server(self, parses: bool = False) -> None:
+        """Fork the server of worker processes, so that it imports nothing again, nor what `parses` pages is read again.
 
         For a program of one thread that has no connections. Without this, or with other threads, or outside of Linux,
         the server is a process of its own, started when it is needed.
         """
-        if self.workers > 1 and sys.platform == "linux" and threading.active_count() == 1:
-            load_model()  # once, for this process and the workers
-            self._idle.start(direct_worker.main)
+        if self.workers > 1 and may_fork():
+            if parses:
+                direct_worker.load_models()
+            self._idle.start(direct_worker.serve_steps)
 
     def workers_for(self, seconds: float) -> int:
         """Return the number of workers of a step with so much CPU time."""

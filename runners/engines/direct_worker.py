@@ -1,4 +1,4 @@
-"""The server process of `fork_server`: forks workers, which run functions for a pool.
+"""The server process of `fork_server`: forks workers, which run functions for a pool; and a map by such workers.
 
     python -P -m beamtrawl.runners.engines.direct_worker
 
@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from ..process.absent import BEAM_OPTIONAL, absent
 from ..process.background import INTERRUPTS
 from ..process.cache_folder import cache_folder
 from ..process.failed_threads import on_failed_thread
@@ -27,42 +28,60 @@ from ..process.garbage import collect_rarely
 from ..process.memory import share_memory
 from ..process.usage import end_children
 from ..terminal.errors import BEAM_REPEATS
-from .fork_server import FOR_MAPS
+from .cores import usable_cores, workers_that_pay
+from .fork_server import COMMAND, FOR_MAPS, ForkServer, may_fork
 from .parent_watch import end_with_parent
-from .pool import ADDRESS, serve
+from .pool import ADDRESS, Map, Pool, serve
 
 
 def main() -> None:
-    """Import what workers need, then serve the driver on the standard streams, until its end of stdin is closed.
+    """Import what workers need in a process of its own, then serve."""
+    _prepare()
+    logging.disable(logging.WARNING)  # Beam's warnings while it is imported do not concern users
+    if FOR_MAPS in sys.argv:
+        importlib.import_module(sys.argv[-1])
+        serve_maps()
+        return
+    with absent(BEAM_OPTIONAL):
+        from ...pipeline import fetch, update  # noqa: F401
+    load_models()
+    logging.disable(logging.NOTSET)
+    serve_steps()
 
-    Ctrl-C, SIGTERM and SIGHUP are for the driver, which then ends the workers.
-    """
+
+def _prepare() -> None:
+    """Ctrl-C, SIGTERM and SIGHUP are for the driver, which then ends the workers."""
     for number in INTERRUPTS:
         signal.signal(number, signal.SIG_IGN)
     collect_rarely()
     share_memory()
-    logging.disable(logging.WARNING)  # Beam's warnings while it is imported do not concern users
-    if FOR_MAPS in sys.argv:
-        importlib.import_module(sys.argv[-1])
-        _serve_forks(contextlib.nullcontext())
-        return
-    from ...pipeline import fetch, update  # noqa: F401
-    from ...transforms.parsing.language.detect import keep_copy_in, load_model
+
+
+def load_models() -> None:
+    """Read what pages are parsed with, once for this process and those that are forked from it."""
+    from ...transforms.parsing.language import detect
     from ...transforms.urls.canonical import domain
+
+    detect.keep_copy_in(cache_folder())
+    detect.load_model()
+    domain("localhost")  # reads the list of public suffixes
+
+
+def serve_steps() -> None:
+    """Fork workers that run steps, as the driver asks on the standard streams, until its end of stdin is closed."""
     from .inspection import inspected_once
 
-    keep_copy_in(cache_folder())
-    load_model()
-    domain("localhost")  # reads the list of public suffixes, which each worker would read else
-    logging.disable(logging.NOTSET)
     logging.getLogger("apache_beam").setLevel(logging.ERROR)
     for name in BEAM_REPEATS:  # the driver shows exceptions
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    with inspected_once():
+        serve_maps()
+
+
+def serve_maps() -> None:
+    """The same for workers that run no steps."""
+    _prepare()
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)  # jemalloc's own thread
-    _serve_forks(inspected_once())
-
-
-def _serve_forks(context: contextlib.AbstractContextManager[None]) -> None:
     gc.freeze()  # a collection in a worker would copy the shared memory
     ended, ends = os.pipe()
     os.set_blocking(ends, False)
@@ -70,16 +89,30 @@ def _serve_forks(context: contextlib.AbstractContextManager[None]) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     print("ready", flush=True)
     running: set[int] = set()
-    with context:
-        for message in _messages(ended, running):
-            if pid := message.get("kill"):
-                if pid in running:
-                    os.kill(pid, signal.SIGKILL)
-            elif pid := os.fork():
-                running.add(pid)
-                print("started", pid, flush=True)
-            else:
-                _work(message["environment"])
+    for message in _messages(ended, running):
+        if pid := message.get("kill"):
+            if pid in running:
+                os.kill(pid, signal.SIGKILL)
+        elif pid := os.fork():
+            running.add(pid)
+            print("started", pid, flush=True)
+        else:
+            _work(message["environment"])
+
+
+@contextlib.contextmanager
+def worker_map(seconds: float, module: str) -> Iterator[Map]:
+    """A `map`, by as many worker processes as pay for so many seconds of computing, else by this one.
+
+    Of its items, those that are under way are in memory. Workers are forked from this process if that may be done; else
+    they share the module of the function.
+    """
+    if (workers := workers_that_pay(usable_cores(), seconds)) == 1:
+        yield map
+        return
+    server = ForkServer(serve_maps if may_fork() else (*COMMAND, FOR_MAPS, module))
+    with contextlib.closing(server), Pool(server, workers) as pool:
+        yield pool.map
 
 
 def _messages(ended: int, running: set[int]) -> Iterator[dict[str, Any]]:

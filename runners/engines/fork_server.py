@@ -28,6 +28,12 @@ COMMAND = (sys.executable, "-P", "-m", "beamtrawl.runners.engines.direct_worker"
 FOR_MAPS = "--for-maps"
 """The word after COMMAND, with a module behind it, for workers that run no steps: it is imported in place of Beam."""
 
+
+def may_fork() -> bool:
+    """Return whether the server may be forked from this process: it has no other threads, and this is Linux."""
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
 _LINES = 100  # of stderr, buffered until the server is ready; the last one states the reason of a failure
 _SECONDS = 5.0  # timeout for the pipes of a dead server to close: its workers may still hold them open
 

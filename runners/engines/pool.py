@@ -23,8 +23,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from ..process.memory import give_back
 from ..terminal.errors import Failure
-from .cores import usable_cores, workers_that_pay
-from .fork_server import COMMAND, FOR_MAPS, ForkServer, Worker, describe_end
+from .fork_server import ForkServer, Worker, describe_end
 
 ADDRESS = "BEAMTRAWL_POOL"
 """The environment variable of a worker that serves a pool."""
@@ -215,23 +214,6 @@ class _Mapped:
 
 
 Map = Callable[[Callable[[T], R], Iterable[T]], Iterator[R]]
-
-
-@contextlib.contextmanager
-def worker_map(seconds: float, module: str) -> Iterator[Map]:
-    """A `map`, by as many worker processes as pay for so many seconds of computing, else by this one.
-
-    Of its items, those that are under way are in memory. The module of the function is imported once for all workers.
-    """
-    if (workers := workers_that_pay(usable_cores(), seconds)) == 1:
-        yield map
-        return
-    server = ForkServer((*COMMAND, FOR_MAPS, module))
-    try:
-        with Pool(server, workers) as pool:
-            yield pool.map
-    finally:
-        server.close()
 
 
 def _beat(connection: Connection, sending: threading.Lock) -> None:

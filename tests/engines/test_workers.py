@@ -266,6 +266,19 @@ def test_so_does_one_whose_workers_are_forked_from_this_process(tmp_path: Path) 
     assert "Traceback" not in ran.stderr
 
 
+MAPPING = """
+from beamtrawl.runners.engines.direct_worker import worker_map
+
+with worker_map(100.0, "a module that is not there") as map_:
+    print(*map_(abs, range(-3, 1)))
+"""
+
+
+def test_workers_of_a_map_are_forked_from_this_process_and_import_nothing() -> None:
+    ran = subprocess.run([sys.executable, "-c", MAPPING], capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.stdout, ran.stderr) == ("3 2 1 0\n", "")
+
+
 HOSTILE = ("calendar", "logging", "beamtrawl", "pipeline", "transforms", "runners", "search", "pypdfium2", "lxml")
 
 

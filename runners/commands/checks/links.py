@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from ....transforms.directory.crawl_dir import CrawlDir, files_of
 from ....transforms.directory.crawl_settings import stored_settings
-from ...engines.pool import worker_map
+from ...engines.direct_worker import worker_map
 from ...site_checks.rules import BY_NAME, RULES, SLOW_S, Finding, Severity
 from ...terminal.errors import Usage
 from ...terminal.numbers import above_0, whole
@@ -60,12 +60,12 @@ def run(arguments: argparse.Namespace) -> int:
     if unchecked := sorted(set(arguments.fail_on) - chosen) if arguments.rule else []:
         raise Usage(f"--fail-on {','.join(unchecked)}: --rule leaves it out")
     rules = [rule for rule in RULES if rule.name in chosen]
+    seconds = _SECONDS * sum(file.rows for file in files_of(manifests, "documents"))
     with contextlib.ExitStack() as stack:
+        map_ = stack.enter_context(worker_map(seconds, gather.__name__))  # first: then this process has one thread
         with telling("checking pages and links", text_output(sys.stderr)):
-            settings, documents = stored_settings(crawl), files_of(manifests, "documents")
-            map_ = stack.enter_context(worker_map(sum(file.rows for file in documents) * _SECONDS, gather.__name__))
             checked = stack.enter_context(
-                check_site(crawl, manifests, settings, rules, arguments.since, arguments.slow, map_)
+                check_site(crawl, manifests, stored_settings(crawl), rules, arguments.since, arguments.slow, map_)
             )
         write = write_json if arguments.json else write_csv if arguments.csv else write_text
         write(checked, None if arguments.rule else _SHOWN, sys.stdout)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ....transforms.aliases.secret import name_key
 from ....transforms.parsing.page_rules import page_rules
 from ....transforms.settings import Extract, MainText
-from ...engines.pool import worker_map
+from ...engines.direct_worker import worker_map
 from ...exports.bodies import Stored, stored_pages
 from ...exports.markdown import front, render
 from ...exports.output import whole_tree
@@ -39,14 +39,14 @@ def export_markdown(arguments: argparse.Namespace) -> None:
     with selected(arguments, query([], arguments.where, include, _REASONS), _BATCH) as batches:
         pages = Selected(batches, crawl.rights(), include)
         names = PageNames((row["url"] for row in pages), name_key(crawl.crawl))
-    with whole_tree(arguments.out) as tree, telling("writing pages", text_output(sys.stderr)) as tell:
-        chosen = (stored for stored in stored_pages(crawl.crawl, crawl.manifests) if stored.document["url"] in names)
-        write = functools.partial(_files, names, crawl.settings.extract, crawl.settings.main)
-        with worker_map(pages.count * _SECONDS, __name__) as map_:
-            for name, data in itertools.chain.from_iterable(map_(write, _together(chosen))):
-                tree.write(name, data)
-                count += 1
-                tell(f"{count:,}")
+    chosen = (stored for stored in stored_pages(crawl.crawl, crawl.manifests) if stored.document["url"] in names)
+    write = functools.partial(_files, names, crawl.settings.extract, crawl.settings.main)
+    show, workers = telling("writing pages", text_output(sys.stderr)), worker_map(pages.count * _SECONDS, __name__)
+    with workers as map_, whole_tree(arguments.out) as tree, show as tell:  # in this order: `show` starts a thread
+        for name, data in itertools.chain.from_iterable(map_(write, _together(chosen))):
+            tree.write(name, data)
+            count += 1
+            tell(f"{count:,}")
     print(f"{counted(count, 'page')}{left_out(pages.left_out)}: {arguments.out}")
 
 
