@@ -341,3 +341,20 @@ def test_a_host_is_not_asked_when_its_answer_would_come_too_late() -> None:
     servers = Servers({"*": Reply(200, elapsed_s=60.0)})
     ends = outcomes(Round(servers, pages("a.test", 3), seconds=30.0).run())
     assert list(ends.values()) == ["fetched", "deferred", "deferred"]
+
+
+def test_a_host_that_has_begun_is_next_for_some_requests_and_then_behind_the_others() -> None:
+    """So its connection is used again, and few hosts have begun at a time; and no host waits for all of another."""
+    servers = Servers({"*": Wait(0.01)})
+    Round(servers, pages("a.test", 40), pages("b.test", 3), pages("c.test", 20), fetch__connections=1).run()
+    runs = [(name, len(list(some))) for name, some in itertools.groupby(request.host for request in servers.requests)]
+    assert runs == [("a.test", 16), ("b.test", 4), ("c.test", 16), ("a.test", 16), ("c.test", 5), ("a.test", 9)]
+
+
+def test_while_hosts_that_have_begun_rest_others_begin() -> None:
+    servers = Servers({"*": Wait(0.1)})
+    Round(servers, *(pages(f"h{n}.test", 3) for n in range(20)), fetch__connections=1, politeness__delay=1.0).run()
+    started = [request.started for request in servers.requests[:60]]
+    assert max(later - earlier for earlier, later in itertools.pairwise(started)) < 0.2
+    begun = [request.host for request in servers.requests[:20]]
+    assert 5 <= len(set(begun)) <= 12

@@ -119,6 +119,7 @@ COUNTS = {
 def test_which_failures_count_for_the_host(requests: str, counted: list[bool]) -> None:
     rows = [url(f"/{request[0]}/{n}") for n, request in enumerate(requests.split())]
     queue, found = UrlQueue(rows), []
+    assert list(queue) == rows
     for row, request in zip(rows, requests.split(), strict=True):
         queue.remove(row)
         if "!" in request:

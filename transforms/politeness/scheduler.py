@@ -108,7 +108,7 @@ class HostScheduler:
         # After the deadline every waiting queue is due, so that its turns end.
         limit = float("inf") if now >= self._turns.deadline else now
         while (at := self._queues.next_at()) is not None and at <= limit and self._requests.has_room():
-            if shared := self._queues.pop():
+            if shared := self._queues.pop(limit):
                 yield from self._advance(shared, now)
 
     def _advance(self, shared: SharedQueue, now: float) -> Iterator[Event]:

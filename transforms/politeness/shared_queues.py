@@ -1,6 +1,8 @@
 """Selects the next host to fetch: hosts in queues, one request at a time in each (docs/politeness.md).
 
 A queue belongs to the hosts (ports) of a name, of a domain or of an address. Times are those of the monotonic clock.
+A queue that has begun precedes all that have not, for `_IN_A_ROW` requests: its connection is used again, and of a
+million hosts only as many have begun as the robot can fetch from at a time.
 """
 
 import dataclasses
@@ -13,6 +15,8 @@ from .host_queue import HostTurn
 NOW = -1.0
 """A time before all others."""
 
+_IN_A_ROW = 16  # requests, until a queue is behind all that are ready: a round that ends early has pages of each
+
 
 @dataclasses.dataclass(slots=True)
 class SharedQueue:
@@ -22,25 +26,27 @@ class SharedQueue:
     ready_at: float = 0.0
     is_working: bool = False  # a request to one of its hosts is under way
     turns: list[tuple[float, int, HostTurn]] = dataclasses.field(default_factory=list)  # a heap, by ready time
-    entry_at: float | None = None  # time of its entry in the heap of all queues; entries with another time are void
+    entry_at: float | None = None  # time of its entry in a heap of queues; entries with another time are void
+    in_a_row: int = 0  # requests since it was behind all others
 
 
 class SharedQueues:
-    """Each queue orders its hosts by ready time; a heap orders the queues by the ready time of their first host.
+    """Each queue orders its hosts by ready time; two heaps order the queues by the ready time of their first host.
 
-    A queue with a request under way is not in the heap, so it never has two. `deadline` returns the end of the round:
-    a queue that is not ready before then does not wait.
+    One is of those that have begun. A queue with a request under way is in none, so it never has two. `deadline`
+    returns the end of the round: a queue that is not ready before then does not wait.
     """
 
     def __init__(self, deadline: Callable[[], float]) -> None:
         self._deadline = deadline
         self._queues: dict[str, SharedQueue] = {}
         self._of: dict[str, SharedQueue] = {}  # by name
-        self._heap: list[tuple[float, int, SharedQueue]] = []
+        self._begun: list[tuple[float, int, SharedQueue]] = []
+        self._others: list[tuple[float, int, SharedQueue]] = []
         self._count = itertools.count()  # ties are broken by order of arrival
 
     def __len__(self) -> int:
-        return len(self._heap)
+        return len(self._begun) + len(self._others)
 
     def open(self, name: str, ready_at: float = 0.0) -> SharedQueue:
         """Return the queue of a name, created if missing; it starts no request before `ready_at`."""
@@ -70,12 +76,13 @@ class SharedQueues:
             yield from ((turn, max(at, shared.ready_at)) for at, _, turn in shared.turns)
 
     def next_at(self) -> float | None:
-        """Return the time of the first queue in the heap."""
-        return self._heap[0][0] if self._heap else None
+        """Return the earliest time of a queue in a heap."""
+        return min((heap[0][0] for heap in (self._begun, self._others) if heap), default=None)
 
-    def pop(self) -> SharedQueue | None:
-        """Remove and return the first queue in the heap; None if that entry was void."""
-        entry_at, _, shared = heappop(self._heap)
+    def pop(self, until: float) -> SharedQueue | None:
+        """Remove and return the first queue that is ready by then, one of which is; None if its entry was void."""
+        is_begun = bool(self._begun) and self._begun[0][0] <= until
+        entry_at, _, shared = heappop(self._begun if is_begun else self._others)
         if entry_at != shared.entry_at:
             return None
         shared.entry_at = None
@@ -92,6 +99,7 @@ class SharedQueues:
     def start(self, shared: SharedQueue, turn: HostTurn) -> None:
         """Mark a request to a host as started: no other host of the queue starts one until `stop`."""
         shared.is_working, shared.entry_at, turn.is_scheduled = True, None, True
+        shared.in_a_row = (shared.in_a_row + 1) % _IN_A_ROW
 
     def stop(self, shared: SharedQueue, turn: HostTurn) -> None:
         """Mark the request as ended; other hosts of the queue may start one."""
@@ -105,4 +113,4 @@ class SharedQueues:
         at = max(first, shared.ready_at) if first > NOW and shared.ready_at < self._deadline() else NOW
         if at != shared.entry_at:
             shared.entry_at = at
-            heappush(self._heap, (at, next(self._count), shared))
+            heappush(self._begun if shared.in_a_row else self._others, (at, next(self._count), shared))

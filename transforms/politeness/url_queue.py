@@ -88,9 +88,9 @@ class UrlQueue:
         self._fill(list({due.url_key: due for due in rows}.values()))
 
     def _fill(self, rows: Sequence[Due]) -> None:
-        """Hold these URLs, and no others."""
+        """Hold these URLs, and no others: packed, unless their templates matter."""
         is_grouped = self._templates is not None or any(due.failures for due in rows)
-        at_hand = len(rows) if is_grouped else _AT_HAND
+        at_hand = len(rows) if is_grouped else 0
         self._waiting = {due.url_key: due for due in rows[:at_hand]}
         self._ordinary = list(rows[:at_hand][::-1])
         starts = range(at_hand, len(rows), _TOGETHER)
