@@ -344,7 +344,7 @@ def test_a_host_is_not_asked_when_its_answer_would_come_too_late() -> None:
 
 
 def test_a_host_that_has_begun_is_next_for_some_requests_and_then_behind_the_others() -> None:
-    """So its connection is used again, and few hosts have begun at a time; and no host waits for all of another."""
+    """So few hosts have begun at a time, and no host waits for all of another."""
     servers = Servers({"*": Wait(0.01)})
     Round(servers, pages("a.test", 40), pages("b.test", 3), pages("c.test", 20), fetch__connections=1).run()
     runs = [(name, len(list(some))) for name, some in itertools.groupby(request.host for request in servers.requests)]

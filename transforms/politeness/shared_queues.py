@@ -1,8 +1,8 @@
 """Selects the next host to fetch: hosts in queues, one request at a time in each (docs/politeness.md).
 
 A queue belongs to the hosts (ports) of a name, of a domain or of an address. Times are those of the monotonic clock.
-A queue that has begun precedes all that have not, for `_IN_A_ROW` requests: its connection is used again, and of a
-million hosts only as many have begun as the robot can fetch from at a time.
+A queue that has begun precedes all that have not, for `_IN_A_ROW` requests: of a million hosts only as many have begun
+as the robot can fetch from at a time. Their connections are kept while they are few (`request_pool`).
 """
 
 import dataclasses

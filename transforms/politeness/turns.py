@@ -82,6 +82,7 @@ class Turns:
             known = self.find(turn.host) or self._by_host.setdefault(turn.host, turn)
             if known is not turn:  # added earlier for another host's robots.txt
                 known.queue, known.robots, known.last_good = turn.queue, turn.robots, turn.last_good
+                known.robots_rows = turn.robots_rows
                 known.state, known.ready_at = turn.state, max(known.ready_at, turn.ready_at)
                 known.tally.last_answer = known.tally.last_answer or turn.tally.last_answer
             ports = self._by_name.setdefault(known.name, [])
