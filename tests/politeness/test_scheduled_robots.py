@@ -11,13 +11,15 @@ import pytest
 from beamtrawl.transforms.http.reply import Reply
 from beamtrawl.transforms.outcomes import Outcome
 from beamtrawl.transforms.politeness.host_queue import HostTurn
+from beamtrawl.transforms.politeness.turns import Turns
 from beamtrawl.transforms.politeness.url_queue import UrlQueue
 from beamtrawl.transforms.robots.lookup import Robots, known_robots
 from beamtrawl.transforms.robots.rules import Verdict, parse
 from tests.support import access_log
+from tests.support.contexts import visit_context
 from tests.support.scheduled_rounds import Round, due, outcomes, pages, turns
 from tests.support.servers import NO_ROBOTS, Page, Servers, Wait
-from tests.support.simulation import START
+from tests.support.simulation import START, SimulatedTime
 
 
 def test_two_origins_of_a_host_are_one_queue_and_two_robots_txt() -> None:
@@ -356,3 +358,13 @@ def test_a_host_whose_turn_was_complete_keeps_its_delay_for_others_and_is_not_ke
     assert min(later.started - earlier.ended for earlier, later in pairwise(asked)) >= 9.0
     assert (written["a.test"]["visits"], turns(after)["a.test"]["requests"]) == (1, 1)
     assert turns(after)["a.test"]["crawl_delay"] == 9.0
+
+
+def test_a_host_that_was_opened_for_another_s_robots_txt_has_the_rows_that_it_is_added_with() -> None:
+    found = Turns(visit_context(Servers().open_client, {}), SimulatedTime(), None)
+    assert list(found.add("a.test", [HostTurn("a.test", UrlQueue())])) == []
+    own = HostTurn("a.test", UrlQueue([due("http://a.test/0")]), robots_rows=b"rows")
+    assert list(found.add("a.test", [own])) == []
+    turn = found.find("a.test")
+    assert turn is not None
+    assert (turn.robots_rows, len(turn.queue)) == (b"rows", 1)
