@@ -12,9 +12,10 @@ from apache_beam.transforms.window import GlobalWindows, WindowedValue
 
 from ...transforms.tables.batches import release_freed
 from ..process.spool import Spool, SpooledList
-from .pool import Outputs, Pool
+from .pool import Emit, Outputs, Pool
 
 BUNDLE_BYTES = 4 << 20
+_TOGETHER = 1_000  # outputs that a worker sends at once: what it reads may be millions of rows
 _RELEASE_BYTES = 64 << 20  # of what workers send, after which the memory for it is returned
 
 windowed = GlobalWindows.windowed_value
@@ -159,10 +160,10 @@ class PooledCall(Call):
 class _InWorker:
     """A function in a worker of a pool. Its bundles end with 4 MB, as those behind a join do, if it has several."""
 
-    def __init__(self, pickled: bytes, sides: Sequence[Sequence[Any]], tags: Sequence[str | None]) -> None:
+    def __init__(self, pickled: bytes, sides: Sequence[Sequence[Any]], tags: Sequence[str | None], emit: Emit) -> None:
         called = CalledFn(*pickler.loads(pickled, use_zlib=True))
         self._outputs: Outputs = []
-        receivers = {tag: _Collected(tag, self._outputs) for tag in tags}
+        receivers = {tag: _Collected(tag, self._outputs, emit) for tag in tags}
         self._runner = called.runner([list(map(windowed, side)) for side in sides], receivers)
         self._bytes, self._most_bytes = 0, float("inf") if called.runs_at_once else BUNDLE_BYTES
         self._runner.setup()
@@ -192,10 +193,13 @@ class _InWorker:
 
 
 class _Collected(Receiver):
-    """Adds what a function yields with a tag to its outputs."""
+    """Adds what a function yields with a tag to its outputs, which are sent when they are many."""
 
-    def __init__(self, tag: str | None, outputs: Outputs) -> None:
-        self._tag, self._outputs = tag, outputs
+    def __init__(self, tag: str | None, outputs: Outputs, emit: Emit) -> None:
+        self._tag, self._outputs, self._emit = tag, outputs, emit
 
     def receive(self, value: WindowedValue) -> None:
         self._outputs.append((self._tag, value.value))
+        if len(self._outputs) >= _TOGETHER:
+            self._emit(self._outputs)
+            self._outputs.clear()

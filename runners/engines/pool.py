@@ -28,7 +28,8 @@ from .fork_server import ForkServer, Worker, describe_end
 ADDRESS = "BEAMTRAWL_POOL"
 """The environment variable of a worker that serves a pool."""
 
-_BEGIN, _ELEMENT, _END, _DONE, _FAILED, _BEAT = b"b", b"e", b"n", b"d", b"f", b"a"  # the first byte of a message
+_BEGIN, _ELEMENT, _END = b"b", b"e", b"n"  # the first byte of a message to a worker
+_PART, _DONE, _FAILED, _BEAT = b"p", b"d", b"f", b"a"  # and of one from it
 _BEAT_S = 5.0  # between two messages of a worker that it is there
 _MOST_SILENT_S = 300.0  # that the driver waits for any message of a worker
 _LONGEST_FOLDER = 75  # of the 104 bytes that an address may have (sockaddr_un of macOS)
@@ -41,6 +42,9 @@ R = TypeVar("R")
 
 Outputs = list[tuple[str | None, Any]]
 """(tag, value) of each output."""
+
+Emit = Callable[[Outputs], None]
+"""Sends outputs before the rest of what an element makes."""
 
 
 class Function(Protocol):
@@ -83,30 +87,25 @@ class Pool:
             worker.ends_within(_END_S)
 
     def run(self, function: bytes, *shares: Iterable[bytes]) -> Iterator[tuple[str | None, Any]]:
-        """Yield what a function makes of elements, in any order; both are pickled, and `function` makes a Function.
+        """Yield what a function makes of elements, in any order; both are pickled.
 
+        `function` takes an Emit and makes a Function.
         Each of several shares, at most `count`, is one worker's; of one share, each worker takes an element when free.
         Failure if a worker ends; RuntimeError with the traceback if the function fails.
         """
         if not self._connections:
             self._start()
-        rests = dict(zip(self._connections, itertools.cycle(map(iter, shares)), strict=False))
-        busy = set(self._connections)
+        elements = itertools.cycle(map(_ELEMENT.__add__, share) for share in shares)
+        messages = {each: itertools.chain(share, [_END]) for each, share in zip(self._connections, elements)}
+        busy = set(messages)
         for connection in busy:
             self._send(connection, _BEGIN + function)
         while busy:
-            for connection, outputs in self._answers(busy):
-                if (element := next(rests[connection], None)) is None:
+            for connection, outputs, is_answer in self._answers(busy):
+                if is_answer and (message := next(messages[connection], None)):
+                    self._send(connection, message)
+                elif is_answer:
                     busy.remove(connection)
-                else:
-                    self._send(connection, _ELEMENT + element)
-                yield from outputs
-        for connection in self._connections:
-            self._send(connection, _END)
-        ending = set(self._connections)
-        while ending:
-            for connection, outputs in self._answers(ending):
-                ending.remove(connection)
                 yield from outputs
 
     def is_idle(self) -> bool:
@@ -119,8 +118,8 @@ class Pool:
                 busy -= {each for each in ready if isinstance(each, Connection) and self._received(each) is not None}
         return not busy
 
-    def _answers(self, busy: Set[Connection]) -> Iterator[tuple[Connection, Outputs]]:
-        """Wait for messages of workers, and yield the answers among them with their connections."""
+    def _answers(self, busy: Set[Connection]) -> Iterator[tuple[Connection, Outputs, bool]]:
+        """Wait for messages of workers; yield those with outputs, and whether the worker has then done what it had."""
         while True:
             self.look()
             began = time.monotonic()
@@ -129,7 +128,7 @@ class Pool:
             for each in busy:
                 self._silent_s[each] = 0.0 if each in ready else self._silent_s[each] + waited
                 self._expect(self._silent_s[each] < self._most_silent_s)
-            answers = [(each, outputs) for each in ready if (outputs := self._received(each)) is not None]
+            answers = [(each, *received) for each in ready if (received := self._received(each)) is not None]
             if answers:
                 yield from answers
                 return
@@ -170,8 +169,8 @@ class Pool:
             self._expect(not isinstance(error, BlockingIOError))
             self._fail(self._connections[connection])
 
-    def _received(self, connection: Connection) -> Outputs | None:
-        """Return an answer; None if the worker only says that it is there."""
+    def _received(self, connection: Connection) -> tuple[Outputs, bool] | None:
+        """Return outputs, and whether they are the last ones; None if the worker only says that it is there."""
         try:
             message = connection.recv_bytes()
         except (EOFError, OSError) as error:
@@ -182,7 +181,7 @@ class Pool:
         if message[:1] == _FAILED:
             raise RuntimeError(message[1:].decode(errors="replace"))
         outputs: Outputs = pickle.loads(memoryview(message)[1:])
-        return outputs
+        return outputs, message[:1] == _DONE
 
     def _fail(self, worker: Worker) -> NoReturn:
         if not worker.ends_within(_END_S):
@@ -201,7 +200,7 @@ class Pool:
 
 
 class _Mapped:
-    def __init__(self, function: Callable[[Any], Any]) -> None:
+    def __init__(self, function: Callable[[Any], Any], emit: Emit) -> None:
         self._function = function
 
     def process(self, element: tuple[int, Any], size: int) -> Outputs:
@@ -216,13 +215,12 @@ class _Mapped:
 Map = Callable[[Callable[[T], R], Iterable[T]], Iterator[R]]
 
 
-def _beat(connection: Connection, sending: threading.Lock) -> None:
+def _beat(say: Callable[[], None]) -> None:
     """Say again and again that this worker is there, until the driver is not."""
     never = threading.Event()
     with contextlib.suppress(OSError):
         while not never.wait(_BEAT_S):
-            with sending:
-                connection.send_bytes(_BEAT)
+            say()
 
 
 def serve(address: str, pid: int) -> None:
@@ -235,7 +233,15 @@ def serve(address: str, pid: int) -> None:
     except (ConnectionError, FileNotFoundError):  # the pool has failed meanwhile, and says why
         return
     sending = threading.Lock()
-    threading.Thread(target=_beat, args=(connection, sending), daemon=True).start()
+
+    def send(message: bytes) -> None:
+        with sending:
+            connection.send_bytes(message)
+
+    def emit(outputs: Outputs) -> None:
+        send(_PART + pickle.dumps(outputs, pickle.HIGHEST_PROTOCOL))
+
+    threading.Thread(target=_beat, args=[partial(send, _BEAT)], daemon=True).start()
     function: Function | None = None
     with contextlib.suppress(EOFError, OSError):
         while True:
@@ -247,7 +253,7 @@ def serve(address: str, pid: int) -> None:
                 outputs: Outputs = []
                 if kind == _BEGIN:
                     give_back()
-                    function = content()
+                    function = content(emit)
                 elif function:
                     outputs = function.process(content, size) if kind == _ELEMENT else function.end()
                 del content
@@ -255,8 +261,7 @@ def serve(address: str, pid: int) -> None:
                 del outputs
             except Exception:
                 answer = _FAILED + traceback.format_exc().encode(errors="replace")
-            with sending:
-                connection.send_bytes(answer)
+            send(answer)
             del answer
             if kind == _END and function:
                 function.close()

@@ -42,7 +42,7 @@ class Reported(NamedTuple):
     active: int = 0  # hosts with a request under way
     waiting: int = 0  # hosts in their ordinary delay
     backing_off: int = 0  # hosts that failed or asked for a longer wait
-    queued: int = 0  # URLs that the workers have taken and not visited yet
+    queued: int = 0  # URLs that are not visited yet
     longest_queue_s: float = 0.0  # until the longest queue of a host is empty, at its delay
     ends_in_s: float | None = None  # until the time of the round is over
     stage: Stage | None = None
@@ -76,6 +76,8 @@ def add_up(reports: Iterable[Mapping[str, Any]]) -> Reported:
         name: sum(report.get(name, 0) for report in fetching)
         for name in ("bytes", "active", "waiting", "backing_off", "queued")
     }
+    sums["waiting"] += _not_taken(fetching, 0)
+    sums["queued"] += _not_taken(fetching, 1)
     return Reported(
         workers=len(reports),
         outcomes=dict(outcomes),
@@ -88,6 +90,12 @@ def add_up(reports: Iterable[Mapping[str, Any]]) -> Reported:
         queues=tuple(sorted(_named(Queue, "queues", fetching), key=lambda q: (-q.holds, -q.seconds, q.name))[:_NAMED]),
         failures=tuple(sorted(_named(Failure, "failures", fetching), key=lambda f: -f.at)[:_NAMED]),
     )
+
+
+def _not_taken(fetching: Sequence[Mapping[str, Any]], number: int) -> int:
+    """Return how many hosts, or URLs, no worker has taken yet."""
+    counts = [(report["due"][number], report["taken"][number]) for report in fetching if "due" in report]
+    return max(0, max((due for due, _ in counts), default=0) - sum(taken for _, taken in counts))
 
 
 def _named(kind: Callable[..., T], name: str, reports: Iterable[Mapping[str, Any]]) -> list[T]:

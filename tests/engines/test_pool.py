@@ -103,6 +103,56 @@ def test_a_function_that_begins_all_its_elements_at_once_has_equal_shares_in_eac
     assert len(others) == 1 and pid not in others
 
 
+def test_a_worker_ends_its_bundle_when_its_share_is_done_whatever_the_others_take(tmp_path: Path) -> None:
+    """Such as one whose hosts have all begun, while another takes one host after the other."""
+    out, fifo = str(tmp_path / "out"), str(tmp_path / "fifo")
+    os.mkfifo(fifo)
+
+    class AtOnceFn(beam.DoFn):
+        runs_at_once = True
+
+        def start_bundle(self) -> None:
+            self._elements: list[str] = []
+
+        def process(self, element: str):
+            self._elements.append(element[0])
+            if element[0] == "last":  # the second element of its worker: it waits for the end of the other one
+                Path(fifo).read_text()
+            yield beam.pvalue.TaggedOutput("found", element[0])
+
+        def finish_bundle(self):
+            if self._elements == ["large"]:
+                Path(fifo).write_text("done")
+
+    def build(pipeline: beam.Pipeline) -> None:
+        sizes = {"large": 9_000, "first": 5_000, "last": 1_000}
+        elements = pipeline | beam.Create([(name, "x" * size) for name, size in sizes.items()])
+        found = elements | beam.ParDo(AtOnceFn()).with_outputs("found")
+        together = found.found | "Key" >> beam.Map(lambda name: (0, name)) | "Together" >> beam.GroupByKey()
+        _ = together | "Write" >> beam.Map(lambda group: Path(out).write_text(repr(sorted(group[1]))))
+
+    DirectEngine(2).run(build, seconds=100)
+    assert eval(Path(out).read_text()) == ["first", "large", "last"]
+
+
+def test_what_a_function_makes_of_one_element_comes_in_parts(tmp_path: Path) -> None:
+    """A file of a million rows is in memory nowhere."""
+    out = str(tmp_path / "out")
+
+    class RowsFn(beam.DoFn):
+        def process(self, count: int):
+            for number in range(count):
+                yield beam.pvalue.TaggedOutput("found", number)
+
+    def build(pipeline: beam.Pipeline) -> None:
+        rows = pipeline | beam.Create([2_500, 10, 0]) | beam.ParDo(RowsFn()).with_outputs("found")
+        together = rows.found | "Key" >> beam.Map(lambda row: (0, row)) | "Together" >> beam.GroupByKey()
+        _ = together | "Write" >> beam.Map(lambda group: Path(out).write_text(repr(sorted(group[1]))))
+
+    DirectEngine(2).run(build, seconds=100)
+    assert eval(Path(out).read_text()) == sorted([*range(2_500), *range(10)])
+
+
 def test_a_worker_whose_pool_has_failed_before_it_came_ends_without_a_word(tmp_path: Path) -> None:
     serve(str(tmp_path / "gone"), 1)
     with socket.socket(socket.AF_UNIX) as listener:

@@ -151,6 +151,23 @@ def test_a_look_without_waiting_gives_what_has_happened() -> None:
     assert list(outcomes(round_.run()).values()) == ["fetched"]
 
 
+def test_further_hosts_are_taken_when_a_request_to_them_could_begin() -> None:
+    """So that those which no connection is free for are not in memory; hosts that rest hold up no other."""
+
+    servers = Servers({"*": Wait(0.01)})
+    round_ = Round(servers, fetch__connections=2, politeness__delay=0.5, seconds=300.0)
+    assert round_.time
+    for number in range(40):
+        turn = HostTurn(f"h{number}.test", UrlQueue(map(due, pages(f"h{number}.test", 3))))
+        turn.robots = {f"http://{turn.host}": Robots(Verdict.ALLOW_ALL)}
+        turn.ready_at = 100.0 if number == 10 else 0.0
+        round_.scheduler.add(turn.host, [turn])
+        list(round_.scheduler.pump(wait=False))
+        begun = {request.host for request in servers.requests}
+        assert {f"h{n}.test" for n in range(number + 1)} - begun == ({"h10.test"} if number >= 10 else set())
+    assert 0.05 < round_.time.monotonic() < 1.0
+
+
 def test_a_host_keeps_its_client_and_leaves_none_behind() -> None:
     servers = Servers()
     Round(servers, pages("a.test", 9), pages("b.test", 9)).run()
@@ -209,6 +226,8 @@ def test_who_watches_is_told(tmp_path: Path) -> None:
     assert report.pop("requests")["began"] == report.pop("at")
     assert report == {
         "outcomes": {"fetched": 2, "gone": 1},
+        "due": [0, 0],
+        "taken": [1, 3],
         "bytes": 2 * len(PAGE.body) + 2,
         "active": 0,
         "waiting": 0,

@@ -41,7 +41,9 @@ class HostScheduler:
         clock: Clock = SYSTEM_CLOCK,
         calls: Calls[Ended] | None = None,
         keeper: Keeper | None = None,
+        due: tuple[int, int] = (0, 0),
     ) -> None:
+        """Of all workers, (hosts, URLs) are `due`."""
         self._context = context
         self._keeper = keeper
         self._clock = clock
@@ -52,6 +54,7 @@ class HostScheduler:
         self._watch = Watch(context.stop_file, context.progress, CHECK_INTERVAL.total_seconds(), context.root)
         self._blocks = self._watch.blocks
         self._turns = Turns(context, clock, keeper)
+        self._turns.report.due = due
         self._queues = self._turns.queues
         self.robots = RobotsFetches(context, self._turns, self.names, held, clock, lambda: self._watch.blocks)
         self._next_check = 0.0
@@ -62,7 +65,7 @@ class HostScheduler:
         self.robots.add(name, turns, ready_at)
 
     def pump(self, wait: bool) -> Iterator[Event]:
-        """Yield the events so far; with `wait`, run all turns to their end and yield their events."""
+        """Yield the events until another queue could begin; with `wait`, those of all turns to their end."""
         yield from self.robots.resume()
         while self._queues or self._requests:
             now = self._clock.monotonic()
@@ -72,9 +75,10 @@ class HostScheduler:
             yield from self._dispatch(now)
             if not (self._queues or self._requests):
                 break
-            if answered := self._requests.take(self._pause(self._clock.monotonic()) if wait else 0.0):
+            is_busy = wait or self._queues.has_new(now)
+            if answered := self._requests.take(self._pause(self._clock.monotonic()) if is_busy else 0.0):
                 yield from self._take(answered)
-            elif not wait:
+            elif not is_busy:
                 return
         self._publish()
         if wait:

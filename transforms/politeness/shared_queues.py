@@ -27,7 +27,7 @@ class SharedQueue:
     is_working: bool = False  # a request to one of its hosts is under way
     turns: list[tuple[float, int, HostTurn]] = dataclasses.field(default_factory=list)  # a heap, by ready time
     entry_at: float | None = None  # time of its entry in a heap of queues; entries with another time are void
-    in_a_row: int = 0  # requests since it was behind all others
+    requests: int = 0  # so far
 
 
 class SharedQueues:
@@ -88,6 +88,10 @@ class SharedQueues:
         shared.entry_at = None
         return shared
 
+    def has_new(self, now: float) -> bool:
+        """Return whether a queue that has not begun is ready: it waits for a connection only."""
+        return bool(self._others) and self._others[0][0] <= now and not self._others[0][2].requests
+
     def first(self, shared: SharedQueue) -> HostTurn | None:
         """Remove and return the first host of a queue."""
         if not shared.turns:
@@ -99,7 +103,7 @@ class SharedQueues:
     def start(self, shared: SharedQueue, turn: HostTurn) -> None:
         """Mark a request to a host as started: no other host of the queue starts one until `stop`."""
         shared.is_working, shared.entry_at, turn.is_scheduled = True, None, True
-        shared.in_a_row = (shared.in_a_row + 1) % _IN_A_ROW
+        shared.requests += 1
 
     def stop(self, shared: SharedQueue, turn: HostTurn) -> None:
         """Mark the request as ended; other hosts of the queue may start one."""
@@ -113,4 +117,4 @@ class SharedQueues:
         at = max(first, shared.ready_at) if first > NOW and shared.ready_at < self._deadline() else NOW
         if at != shared.entry_at:
             shared.entry_at = at
-            heappush(self._begun if shared.in_a_row else self._others, (at, next(self._count), shared))
+            heappush(self._begun if shared.requests % _IN_A_ROW else self._others, (at, next(self._count), shared))

@@ -26,7 +26,7 @@ from .works import Work, shared_ready_at, turn_of, works_of
 
 
 class _WorkFn(beam.DoFn):
-    """Converts the rows of a domain's hosts to queues, with the works of each."""
+    """Converts the rows of a domain's hosts to works, by what is to be in one worker: the domain, or an address."""
 
     def __init__(self, context: VisitContext) -> None:
         self._context = context
@@ -37,24 +37,40 @@ class _WorkFn(beam.DoFn):
     def process(self, pair: tuple[str, dict[str, Iterable[Any]]]) -> Iterator[tuple[str, list[tuple]]]:
         domain, sides = pair
         works = works_of(sides, self._context, datetime.now(UTC))
-        scope = self._context.politeness.scope
-        if scope == "domain" and works:
-            yield domain, list(map(tuple, works))
+        if self._context.politeness.scope != "address":
+            if works:
+                yield domain, list(map(tuple, works))
             return
-        for name, ports in itertools.groupby(sorted(works, key=_name), _name):
-            named, addresses = list(ports), []
-            if scope == "address":
-                named = [work._replace(addresses=self._names.addresses_of(work.host)) for work in named]
-                addresses = [address for work in named for address in work.addresses]
-            yield host_queue.shared_queue_name(name, scope, addresses), list(map(tuple, named))
+        for name, ports in _by_name(works):
+            named = [work._replace(addresses=self._names.addresses_of(work.host)) for work in ports]
+            addresses = [address for work in named for address in work.addresses]
+            yield host_queue.shared_queue_name(name, "address", addresses), list(map(tuple, named))
 
 
-def _name(work: Work) -> str:
-    return host_name(work.host)
+def _by_name(works: Iterable[Work]) -> Iterator[tuple[str, list[Work]]]:
+    def name(work: Work) -> str:
+        return host_name(work.host)
+
+    for each, ports in itertools.groupby(sorted(works, key=name), name):
+        yield each, list(ports)
+
+
+def _counted(works: Iterable[tuple]) -> tuple[int, int]:
+    """Return (hosts, URLs)."""
+    due = [len(work.due) for work in map(Work._make, works) if work.due]
+    return len(due), sum(due)
+
+
+def _add_up(counts: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    hosts, urls = zip(*counts, strict=True) if (counts := list(counts)) else ((), ())
+    return sum(hosts), sum(urls)
 
 
 class _VisitFn(beam.DoFn):
-    """Adds queues while the bundle runs, and completes all of them at its end; writes durable pieces."""
+    """Takes elements while requests could begin, and completes all queues at the end; writes durable pieces.
+
+    So of a million hosts, those that no connection is free for are not in memory.
+    """
 
     runs_at_once = True  # tells the runner `in_memory` to leave the bundle open while elements come
 
@@ -77,22 +93,27 @@ class _VisitFn(beam.DoFn):
 
     def process(
         self,
-        queue_to_works: tuple[str, Iterable[list[tuple]]],
+        key_to_works: tuple[str, Iterable[list[tuple]]],
         held: dict[str, datetime],
+        due: tuple[int, int] = (0, 0),
         window: Any = beam.DoFn.WindowParam,
         timestamp: Any = beam.DoFn.TimestampParam,
     ) -> Iterator[tuple]:
         self._stamp = (timestamp, (window,))
-        shared, works = queue_to_works[0], [Work._make(work) for some in queue_to_works[1] for work in some]
-        scheduler = self._scheduler = self._scheduler or self._open(held)
+        key, works = key_to_works[0], [Work._make(work) for some in key_to_works[1] for work in some]
+        scheduler = self._scheduler = self._scheduler or self._open(held, due)
         works = [self._adopted.take_over(work) for work in works]
-        now = datetime.now(UTC)
-        for work in works:
-            scheduler.names.learn(work.host, work.addresses)
-        turns = [turn_of(work, self._context, now) for work in works if work.due]
-        scheduler.add(shared, turns, shared_ready_at(works, self._context) if len(works) > 1 else 0.0)
+        for shared, some in _by_name(works) if self._context.politeness.scope == "host" else [(key, works)]:
+            self._add(scheduler, shared, some)
         self._keep(scheduler.pump(wait=False))
         yield from self._moved(scheduler)
+
+    def _add(self, scheduler: HostScheduler, shared: str, works: list[Work]) -> None:
+        for work in works:
+            scheduler.names.learn(work.host, work.addresses)
+        now = datetime.now(UTC)
+        turns = [turn_of(work, self._context, now) for work in works if work.due]
+        scheduler.add(shared, turns, shared_ready_at(works, self._context) if len(works) > 1 else 0.0)
 
     def finish_bundle(self) -> Iterator[WindowedValue]:
         if self._scheduler is None:
@@ -103,7 +124,9 @@ class _VisitFn(beam.DoFn):
         for work in self._moved(self._scheduler):
             yield WindowedValue(work, *self._stamp)
 
-    def _open(self, held: dict[str, datetime], hosts: set[str] | None = None) -> HostScheduler:
+    def _open(
+        self, held: dict[str, datetime], due: tuple[int, int] = (0, 0), hosts: set[str] | None = None
+    ) -> HostScheduler:
         """Start, or continue after the complete pieces of failed or earlier bundles.
 
         With `hosts`, only their URLs and robots.txt files are read from the pieces.
@@ -115,7 +138,7 @@ class _VisitFn(beam.DoFn):
             self._context = context = self._after_leftovers(context)
         self._keeper = Keeper(crawl, context.attempt, context.round, context.limits.piece_time)
         held = held | self._adopted.held(context.politeness)
-        scheduler = HostScheduler(context, held, keeper=self._keeper)
+        scheduler = HostScheduler(context, held, keeper=self._keeper, due=due)
         for row in (row for rows in self._adopted.robots.values() for row in rows):
             scheduler.robots.answers.put(f"{row['origin']}/robots.txt", reply_of(row), row["fetched_at"])
         return scheduler
@@ -158,28 +181,28 @@ class _VisitMovedFn(_VisitFn):
         self,
         key_to_works: tuple[int, Iterable[tuple]],
         held: dict[str, datetime],
+        due: tuple[int, int] = (0, 0),
         window: Any = beam.DoFn.WindowParam,
         timestamp: Any = beam.DoFn.TimestampParam,
     ) -> Iterator[tuple]:
         works = [Work._make(work) for work in key_to_works[1]]
         hosts = {host for work in works if work.search for host in (work.host, host_of(work.search[1]))}
-        self._scheduler = self._scheduler or self._open(held, hosts)
+        self._scheduler = self._scheduler or self._open(held, hosts=hosts)
         scope, queues = self._context.politeness.scope, {}  # type: ignore[var-annotated]
         for work in works:
             addresses = self._scheduler.names.addresses_of(work.host) if scope == "address" else []
             name = host_queue.shared_queue_name(work.host, scope, addresses)
             queues.setdefault(name, []).append(tuple(work._replace(addresses=addresses)))
         for name, some in queues.items():
-            yield from super().process((name, [some]), held, window, timestamp)
+            yield from super().process((name, [some]), held, due, window, timestamp)
 
 
 class VisitHosts(beam.PTransform):
-    """Visit every due URL of each host within the politeness limits; hosts of one queue are in one worker.
+    """Visit every due URL of each host within the politeness limits; hosts of one domain or queue are in one worker.
 
     Takes (registered domain, {"due": (host, lists of Due as tuples), "robots": (host, row), "hosts": (host, row),
     "traps": (host, row of traps or trap_samples), "visited": (host, keys of URLs)}) and `held`: one dict of the hosts
-    under a delay, each with its end. The hosts of a domain are in one worker, because their robots.txt files often
-    redirect to one another. Every URL of a host's budget that was not visited yet becomes exactly one visit,
+    under a delay, each with its end. The robots.txt files of a domain often redirect to one another. Every URL of a host's budget that was not visited yet becomes exactly one visit,
     whatever its outcome; beyond the budget, or that of its template, it becomes none and stays in the frontier. So does
     a URL that is not requested in a round for what it waited for before (`url_states.waits_already`).
 
@@ -192,13 +215,14 @@ class VisitHosts(beam.PTransform):
         self._held = held
 
     def expand(self, domain_to_sides: beam.PCollection[tuple[str, dict[str, Any]]]) -> beam.PCollection[tuple]:
-        queue_to_works = domain_to_sides | "Work" >> beam.ParDo(_WorkFn(self._context)) | "ByQueue" >> beam.GroupByKey()
-        held = beam.pvalue.AsSingleton(self._held)
+        works = domain_to_sides | "Work" >> beam.ParDo(_WorkFn(self._context))
+        counts = works | beam.Values() | "Count" >> beam.Map(_counted) | "Sum" >> beam.CombineGlobally(_add_up)
+        held, due = beam.pvalue.AsSingleton(self._held), beam.pvalue.AsSingleton(counts)
         first = dataclasses.replace(self._context, emits_moved=True)
-        moved = queue_to_works | "Visit" >> beam.ParDo(_VisitFn(first), held)
+        moved = works | "Together" >> beam.GroupByKey() | "Visit" >> beam.ParDo(_VisitFn(first), held, due)
         return (
             moved
             | "OneKey" >> beam.Map(lambda work: (0, work))
-            | "Together" >> beam.GroupByKey()
+            | "InOneWorker" >> beam.GroupByKey()
             | "VisitMoved" >> beam.ParDo(_VisitMovedFn(self._context), held)
         )
