@@ -96,7 +96,7 @@ class Pool:
         if not self._connections:
             self._start()
         elements = itertools.cycle(map(_ELEMENT.__add__, share) for share in shares)
-        messages = {each: itertools.chain(share, [_END]) for each, share in zip(self._connections, elements)}
+        messages = {connection: itertools.chain(next(elements), [_END]) for connection in self._connections}
         busy = set(messages)
         for connection in busy:
             self._send(connection, _BEGIN + function)

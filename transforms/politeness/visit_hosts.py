@@ -62,7 +62,7 @@ def _counted(works: Iterable[tuple]) -> tuple[int, int]:
 
 
 def _add_up(counts: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    hosts, urls = zip(*counts, strict=True) if (counts := list(counts)) else ((), ())
+    hosts, urls = zip((0, 0), *counts, strict=True)
     return sum(hosts), sum(urls)
 
 
@@ -202,9 +202,10 @@ class VisitHosts(beam.PTransform):
 
     Takes (registered domain, {"due": (host, lists of Due as tuples), "robots": (host, row), "hosts": (host, row),
     "traps": (host, row of traps or trap_samples), "visited": (host, keys of URLs)}) and `held`: one dict of the hosts
-    under a delay, each with its end. The robots.txt files of a domain often redirect to one another. Every URL of a host's budget that was not visited yet becomes exactly one visit,
-    whatever its outcome; beyond the budget, or that of its template, it becomes none and stays in the frontier. So does
-    a URL that is not requested in a round for what it waited for before (`url_states.waits_already`).
+    under a delay, each with its end. The robots.txt files of a domain often redirect to one another. Every URL of a
+    host's budget that was not visited yet becomes exactly one visit, whatever its outcome; beyond the budget, or that
+    of its template, it becomes none and stays in the frontier. So does a URL that is not requested in a round for what
+    it waited for before (`url_states.waits_already`).
 
     Rows of visits, robots and host_turns are written in durable pieces (`directory.pieces`), which the driver commits.
     """
