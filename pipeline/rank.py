@@ -34,14 +34,16 @@ from ..transforms.tables.table_files import TableFile
 from .attempt import Attempt, Engine, Fitted
 from .work import work_of
 
+_RANKED = ("links", "documents")
 _SWEEPS_PER_PIPELINE = 10  # amortizes the start of a pipeline
 
 
 def has_unranked_links(manifests: Iterable[Manifest]) -> bool:
-    """Return whether there are links that no `rank` step has ranked since the last update step."""
+    """Return whether there are links, and an update step has written some, or documents, since the last `rank` step."""
     manifests = list(manifests)
-    rounds = {step: max((m.round for m in manifests if m.step == step), default=0) for step in ("update", "rank")}
-    return rounds["update"] > rounds["rank"] and bool(files_of(manifests, "links"))
+    ranked = max((m.round for m in manifests if m.step == "rank"), default=0)
+    since = [m for m in manifests if m.step == "update" and m.round > ranked]
+    return any(file.table in _RANKED for m in since for file in m.files) and bool(files_of(manifests, "links"))
 
 
 def has_lost_ranks(manifests: Sequence[Manifest]) -> bool:
@@ -63,7 +65,7 @@ def rank(
     many as `rank_partitions` gives.
     """
     manifests = crawl.require_manifests()
-    for table in ("links", "documents"):
+    for table in _RANKED:
         require_whole_once(crawl.root, files_of(manifests, table))
     attempt = Attempt.after_earlier(crawl, Step("rank", last_updated(manifests)))
     suffix = uuid.uuid4().hex[:8]

@@ -149,14 +149,16 @@ def test_it_can_be_done_again_and_is_no_part_of_earlier_rounds(crawl):
     assert ran.out.splitlines()[1] == "9,9"
 
 
-def test_links_are_ranked_after_each_update_that_is_not_ranked_yet():
+def test_links_are_ranked_after_updates_that_change_what_ranking_reads():
     def step(kind: str, round_: int, *tables: str) -> Manifest:
         files = tuple(TableFile(table, f"{table}/{round_}", 1, 1, {}) for table in tables)
         return Manifest(kind, round_, "", files, {}, (), "", "")
 
-    first, ranked, second = step("update", 1, "links"), step("rank", 1, "ranks"), step("update", 2)
-    steps = [[first], [first, ranked], [first, ranked, second], [step("update", 1)], []]
-    assert [has_unranked_links(some) for some in steps] == [True, False, True, False, False]
+    first, ranked = step("update", 1, "links"), step("rank", 1, "ranks")
+    unchanged, second, third = step("update", 2, "urls"), step("update", 3, "documents"), step("update", 3, "links")
+    steps = [[first], [first, ranked], [first, ranked, unchanged]]
+    steps += [[first, ranked, unchanged, second], [first, ranked, third], [step("update", 1, "documents")], []]
+    assert [has_unranked_links(some) for some in steps] == [True, False, False, True, True, False, False]
 
 
 def test_without_links_there_is_nothing_to_rank(tmp_path):

@@ -58,6 +58,10 @@ class SharedQueues:
         """Assign all hosts of a name to their queue, permanently."""
         self._of.setdefault(turn.name, shared)
 
+    def drop(self, name: str) -> None:
+        """Forget a queue without hosts that wait."""
+        del self._queues[name], self._of[name]
+
     def name_of(self, turn: HostTurn) -> str:
         """Return the name of a host's queue."""
         return self._of[turn.name].name

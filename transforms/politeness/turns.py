@@ -70,6 +70,8 @@ class Turns:
             turn.name_ready_at, turn.tally.last_answer = port.name_ready_at, port.last_answer
             self._by_host[port.host] = turn
             self._by_name.setdefault(name, []).append(turn)
+            if self._politeness.scope == "host":
+                self.queues.join(self.queues.open(name), turn)
         return self._by_host.get(host)
 
     def add(self, name: str, turns: Iterable[HostTurn], ready_at: float = 0.0) -> Iterator[HostTurn]:
@@ -240,6 +242,8 @@ class Turns:
                 yield row
         for name in [name for name, ports in self._by_name.items() if all(turn.is_complete for turn in ports)]:
             ports = [self._by_host.pop(turn.host) for turn in self._by_name.pop(name)]
+            if self._politeness.scope == "host":  # else the queue may be that of other names
+                self.queues.drop(name)
             self._complete[name] = [
                 _Complete(
                     turn.host, turn.state, turn.ready_at, turn.name_ready_at, turn.held_by, turn.tally.last_answer
