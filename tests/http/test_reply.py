@@ -112,6 +112,15 @@ FILES = {
     "the first name with an extension counts": (ANY, "attachment; filename=x; filename*=UTF-8''a.pdf", "/get", True),
     "a name with dots and spaces": (ANY, "attachment; filename=a.b c.pdf ; size=1", "/get", True),
     "the header counts": (ANY, "attachment; filename=a.exe", "/a.pdf", False),
+    # of Chromium's net/http/http_content_disposition_unittest.cc, and greenbytes.de/tech/tc2231
+    "the extended name counts": (ANY, "attachment; filename=a.exe; filename*=UTF-8''a.pdf", "/get", True),
+    "the extended name counts, wherever it is": (ANY, "x; filename*=UTF-8''a.exe; filename=a.pdf", "/a.pdf", False),
+    "quotes in a name": (ANY, r'''attachment; filename="\"quoting\" tested.pdf"''', "/get", True),
+    "a name in another parameter": (ANY, 'x; example="filename=a.exe"; filename=a.pdf', "/get", True),
+    "a parameter with quotes and a semicolon": (ANY, r'x; foo="\"\\;"; filename="a.pdf"', "/get", True),
+    "a parameter with a longer name": (ANY, "x; x-filename=a.exe; filename=a.pdf", "/get", True),
+    "spaces around the sign": (ANY, 'filename = "a.pdf"', "/get", True),
+    "no closing quote": (ANY, 'filename="a.pdf', "/get", True),
     "another name": (ANY, None, "/a.docx", False),
     "no name": (ANY, None, "/", False),
     "a page": (ANY, None, "/a.html", False),
@@ -201,7 +210,12 @@ RETRIES = {
     "a word": ("soon", None, None),
     "infinity": ("inf", None, None),
     "a date that there is not": ("Sun, 31 Feb 2026 13:00:00 GMT", None, None),
-    "a date of another zone": ("Sun, 01 Mar 2026 13:00:00 +0200", None, None),
+    # what other clients read, too: curl, urllib3, browsers ("be robust", RFC 9110, 5.6.7)
+    "a date of another zone": ("Sun, 01 Mar 2026 15:00:00 +0200", None, 3600),
+    "a date of UTC": ("Sun, 01 Mar 2026 13:00:00 UTC", None, 3600),
+    "a date without a zone": ("Sun, 1 Mar 2026 13:00:00", None, 3600),
+    "a date of ISO 8601": ("2026-03-01T13:00:00Z", None, None),
+    "by a clock in another form": (IN_AN_HOUR, "Sun, 1 Mar 2026 11:00:00 UTC", 7200),
     "nothing": ("", None, None),
 }
 

@@ -30,6 +30,16 @@ HEADERS = {
     "a quote that does not end": ('</x>; rel="canonical', [("/x", {"canonical"})]),
     "an escape": (r'</x>; title="\"<"; rel=canonical', [("/x", {"canonical"})]),
     "no end": ("</x; rel=canonical", []),
+    # of Chromium's components/link_header_util/link_header_util_unittest.cc, and RFC 8288, 3.5 and appendix B
+    "single quotes": (r"</x>; title='a \' DQUOTE \' b: '; rel=canonical; ", [("/x", {"canonical"})]),
+    "words without quotes": ("</x>; title=a b/c (d); rel=canonical", [("/x", {"canonical"})]),
+    "a parameter without a name": ('</x>; =x; "y"; rel=canonical', [("/x", {"canonical"})]),
+    "empty parameters": ("</x>;;;;; rel=next", [("/x", {"next"})]),
+    "no comma between": ("</x>; rel=next </y>; rel=prev", [("/x", {"next"}), ("/y", {"prev"})]),
+    "other languages": (
+        "</2>;\n rel=\"previous\"; title*=UTF-8'de'letztes%20Kapitel,\n </4>; rel=next; title*=UTF-8'de'n%c3%a4chstes",
+        [("/2", {"previous"}), ("/4", {"next"})],
+    ),
     "nothing": ("", []),
 }
 
@@ -47,7 +57,33 @@ def test_any_header_can_be_read(value: str) -> None:
 
 def test_canonical_links_of_headers_are_relative_to_the_page() -> None:
     headers = [("Link", "<y>; rel=canonical, <z>; rel=next"), ("link", '<q>; rel=canonical; anchor="/other"')]
-    assert [(link.url, link.kind) for link in header_links(URL, headers)] == [("http://www.a.test/y", "canonical")]
+    named = [link.url for link in header_links(URL, headers) if link.kind == "canonical"]
+    assert named == ["http://www.a.test/y"]
+
+
+# developers.google.com/search/docs, "Localized versions", of files that have no `link` elements
+VERSIONS = """<http://www.a.test/x?print=1>; rel="alternate"; hreflang="en", </de>; rel="alternate"; hreflang="de",
+ </2>; rel=next; title=two, <0>; rel="prev start", </feed>; rel=alternate; type="application/atom+xml",
+ </a.css>; rel="alternate stylesheet", </wp-json/>; rel="https://api.w.org/", </p>; rel=preload; as=script"""
+
+
+def test_links_of_headers_lead_to_the_pages_that_link_elements_lead_to() -> None:
+    found = header_links(URL, [("Link", VERSIONS)])
+    assert [(link.url.removeprefix("http://www.a.test"), link.rel, link.kind) for link in found] == [
+        ("/de", "alternate", "link"),
+        ("/2", "next", "link"),
+        ("/0", "prev start", "link"),
+    ]
+
+
+def test_a_crawl_follows_links_of_headers_unless_the_headers_say_nofollow(tmp_path: Path) -> None:
+    def linking(target: str, robots: str) -> Answer:
+        return Answer(body=b"Text.", headers=(("Link", f"<{target}>; rel=next"), ("X-Robots-Tag", robots)))
+
+    site = {"/": linking("/2", "all"), "/2": linking("/3", "nofollow"), "/3": html("Not linked")}
+    with Web({"a.test": site}) as web:
+        crawl(tmp_path, [web.url("a.test")], rounds=3)
+        assert {request.path for request in web.requests} - {"/robots.txt"} == {"/", "/2"}
 
 
 # in the page, in a header; (canonical URL, why it is not believed)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _MAX_HEADER = 16_384  # characters that are parsed; hundreds of preloads occur in practice
-_PARAMETER = re.compile(r'[\s;]*([\w!#$&+.^`|~*-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"?|([^\s;,]*)))?', re.DOTALL)
+_PARAMETER = re.compile(r'[\s;]*([^\s=;,<"]*)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"?|([^;,<"]*))|"[^;,<"]*)?', re.DOTALL)
 
 
 class HeaderLink(NamedTuple):

@@ -13,7 +13,7 @@ from . import media_types
 
 Headers = Sequence[tuple[str, str]]
 
-_FILE_NAME = re.compile(r"""\bfilename\*?\s*=\s*(?:"([^"]*+)|([^";]*+))""", re.ASCII | re.IGNORECASE)
+_PARAMETER = re.compile(r'[;\s]*+([^=;"]*+)(?:=\s*+(?:"((?:[^"\\]|\\.)*+)|([^";]*+)))?[^;]*+', re.DOTALL)
 _EXTENSION = re.compile(r"\.(\w+)\s*$", re.ASCII)
 _HTTP_DATE = re.compile(
     r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT"
@@ -81,13 +81,15 @@ def wanted(url: str, headers: Headers, types: Collection[str]) -> bool:
 def type_by_name(url: str, headers: Headers) -> str | None:
     """The media type by the extension of the name in Content-Disposition, else in the URL; None for most extensions.
 
-    Source: RFC 6266, 4.3.
+    Of `filename*` and `filename`, the first that has an extension counts (RFC 6266, 4.3).
 
     >>> type_by_name("http://a.test/get?id=1", [("Content-Disposition", 'attachment; filename="a.epub"')])
     'application/epub+zip'
     """
-    names = _FILE_NAME.findall(header(headers, "content-disposition") or "")
-    named = next((match for quoted, plain in names if (match := _EXTENSION.search(quoted or plain))), None)
+    found = reversed(_PARAMETER.findall(header(headers, "content-disposition") or ""))  # of one name, the first counts
+    parameters = {name.strip().lower(): quoted or plain for name, quoted, plain in found}
+    extensions = (_EXTENSION.search(parameters.get(name, "")) for name in ("filename*", "filename"))
+    named = next(filter(None, extensions), None)
     return media_types.BY_EXTENSION.get(named[1].lower() if named else extension(url))
 
 
@@ -119,8 +121,7 @@ def price(headers: Headers) -> str | None:
     >>> price([("Server", "a"), ("Crawler-Price", "USD 0.05")])
     'crawler-price: USD 0.05'
     """
-    found = (f"{name}: {value}" for name in _PRICES if (value := header(headers, name)))
-    return next(found, None)
+    return next((f"{name}: {value}" for name in _PRICES if (value := header(headers, name))), None)
 
 
 def _redirect(url: str, target: str | None) -> Outcome:
@@ -145,26 +146,27 @@ def retry_after(headers: Headers, now: datetime) -> float | None:
     value = (header(headers, "retry-after") or "").strip()
     if _SECONDS.fullmatch(value):
         return min(float(value), _LONGEST)
-    if not (until := http_date(value)):
+    if not (until := http_date(value, strict=False)):
         return None
-    sent = http_date((header(headers, "date") or "").strip())
+    sent = http_date((header(headers, "date") or "").strip(), strict=False)
     if sent is None or abs(sent - now) > _CLOCK_ERROR:
         sent = now
     return min(max((until - sent).total_seconds(), 0.0), _LONGEST)
 
 
-def http_date(text: str) -> datetime | None:
-    """A date in one of the three forms of RFC 9110 section 5.6.7, as an aware datetime; None for anything else.
+def http_date(text: str, strict: bool = True) -> datetime | None:
+    """A date as RFC 9110, 5.6.7, says, or if not `strict` as in mails, as an aware datetime; None for anything else.
 
     >>> str(http_date("Sunday, 01-Mar-26 12:00:00 GMT"))
     '2026-03-01 12:00:00+00:00'
     """
-    if not _HTTP_DATE.fullmatch(text):
+    if strict and not _HTTP_DATE.fullmatch(text):
         return None
     try:
-        return email.utils.parsedate_to_datetime(text).replace(tzinfo=UTC)
-    except (ValueError, OverflowError):
+        moment = email.utils.parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError, OverflowError):
         return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _reference(location: str) -> str:

@@ -3,7 +3,7 @@
 import functools
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -79,13 +79,7 @@ def followed(link: Link, nofollow: bool, kinds: frozenset[str] = FOLLOWED_KINDS)
 
 
 def why_not_followed(link: Link, nofollow: bool, kinds: frozenset[str] = FOLLOWED_KINDS) -> str:
-    """Why a link is not followed, in words; empty if it is `followed`.
-
-    >>> why_not_followed(Link("http://a.org/", "", "NoFollow me", "a"), False)
-    'rel=nofollow'
-    >>> why_not_followed(Link("http://a.org/", "", "search", "link"), False)
-    'link rel=search leads to no page'
-    """
+    """Why a link is not followed, in words; empty if it is `followed`."""
     if followed(link, nofollow, kinds):
         return ""
     if nofollow:
@@ -229,7 +223,8 @@ def _references(elements: Elements) -> Iterator[tuple[Element, str, str]]:
         attribute = URL_ATTRIBUTES.get(tag)
         if attribute is not None and (reference := get(attribute)):
             if tag == "link":
-                yield element, _link_kind(element), reference
+                relations = (get("rel") or "").lower().split()
+                yield element, link_kind(relations, get("type") or ""), reference
             elif tag != "form" or (get("method") or "get").strip().lower() == "get":
                 yield element, tag, reference
         if tag in ("img", "source") and (value := get("srcset")):
@@ -247,12 +242,11 @@ def _xlink(element: Element) -> str | None:
     return element.attr("xlink:href") if not is_html(element) else None
 
 
-def _link_kind(element: Element) -> str:
-    kind = (element.attr("type") or "").strip().lower()
-    relations = (element.attr("rel") or "").lower().split()
+def link_kind(relations: Collection[str], media_type: str) -> str:
+    """The kind of a `link` element, or of a link in a header, with these relations in lower case."""
     if "canonical" in relations:
         return "canonical"
-    is_page = not kind or "html" in kind
+    is_page = not media_type.strip() or "html" in media_type.lower()
     return "link" if is_page or "alternate" not in relations else "alternate"
 
 

@@ -12,7 +12,7 @@ from ..http.link_header import parse_link
 from ..http.reply import Headers
 from ..tables.schemas import DocumentRow
 from ..urls.canonical import canonicalize, domain, host, owner, url_key
-from .html_links import Link
+from .html_links import MAX_ANCHOR, Link, followed, link_kind
 
 CROWD = 5
 """Number of pages of a site with different contents that name one page from which on the links are a template error."""
@@ -41,15 +41,19 @@ class Ignored(StrEnum):
 
 
 def header_links(url: str, headers: Headers) -> list[Link]:
-    """The canonical links in the HTTP headers of a page."""
-    links = (link for name, value in headers if name.lower() == "link" for link in parse_link(value))
-    targets = (canonicalize(link.target, url) for link in links if "canonical" in link.relations and not link.anchor)
-    return [Link(target, "", "canonical", "canonical") for target in dict.fromkeys(targets) if target]
+    """The links in the HTTP headers of a page that are followed, as those of `link` elements; one may be canonical."""
+    found: dict[tuple[str, str], Link] = {}
+    for link in (link for name, value in headers if name.lower() == "link" for link in parse_link(value)):
+        target, kind = canonicalize(link.target, url), link_kind(link.relations, link.media_type)
+        if target and not link.anchor and (target != url or kind == "canonical"):
+            found[target, kind] = Link(target, "", " ".join(sorted(link.relations))[:MAX_ANCHOR], kind)
+    return [link for link in found.values() if followed(link, nofollow=False)]
 
 
 def declared(url: str, in_page: str | None, headers: Headers) -> tuple[str | None, str | None]:
     """(the canonical URL of a page, why it is ignored regardless of its target); None for what does not apply."""
-    named = list(dict.fromkeys([*([in_page] if in_page else []), *(link.url for link in header_links(url, headers))]))
+    in_headers = [link.url for link in header_links(url, headers) if link.kind == "canonical"]
+    named = list(dict.fromkeys([*([in_page] if in_page else []), *in_headers]))
     if not named:
         return None, None
     if len(set(map(url_key, named))) > 1:
