@@ -2,13 +2,11 @@
 
 import gc
 import os
-import resource
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import apache_beam as beam
@@ -18,15 +16,11 @@ from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.engines.fork_server import ForkServer, Worker, describe_end
 from beamtrawl.runners.engines.in_memory import InMemoryRunner
 from beamtrawl.runners.engines.pool import ADDRESS, Pool
-from beamtrawl.runners.process.failed_threads import NO_MEMORY, on_failed_thread
-from beamtrawl.runners.process.usage import _cpu_ms
 from beamtrawl.runners.terminal.errors import Failure
-from beamtrawl.transforms.parsing.registry import kinds_of
-from beamtrawl.transforms.parsing.robots_meta import Directives
-from beamtrawl.transforms.parsing.source import Source
 from tests.support.command_line import PROGRAM
 from tests.support.crawls import rows
-from tests.support.files import pdf, pdf_of
+from tests.support.files import pdf
+from tests.support.local_workers import building, children, run
 from tests.support.tables import each_row
 from tests.support.web import Answer, Web, html
 
@@ -57,40 +51,6 @@ def test_the_end_of_a_worker_is_described_in_one_line(code: int, lines: Sequence
     assert describe_end(code, lines) == said
 
 
-def building(kill: bool = False, stay: bool = False) -> Callable[[beam.Pipeline], None]:
-    """A pipeline whose classes travel to the workers, which cannot import them."""
-
-    class Visit(beam.DoFn):
-        def process(self, number: int) -> Iterator[int]:
-            if number == 3 and kill:
-                os.kill(os.getpid(), signal.SIGKILL)
-            yield number
-
-        def teardown(self) -> None:
-            if stay:
-                threading.Event().wait()
-
-    def build(pipeline: beam.Pipeline) -> None:
-        numbers = pipeline | beam.Create(range(8)) | beam.Reshuffle() | beam.ParDo(Visit())
-        _ = numbers | beam.Map(lambda number: (number % 2, number)) | beam.GroupByKey()
-
-    return build
-
-
-def children() -> set[str]:
-    """The processes that this one has started."""
-    return {pid for task in Path("/proc/self/task").glob("*/children") for pid in task.read_text().split()}
-
-
-def run(engine: DirectEngine, build: Callable[[beam.Pipeline], None], seconds: float = 10.0) -> str:
-    """Run a pipeline of so much CPU time, and return why it failed."""
-    try:
-        engine.run(build, seconds)
-    except Failure as failure:
-        return str(failure)
-    return "done"
-
-
 def test_a_pipeline_ends_when_a_worker_dies_and_leaves_no_process(capfd: pytest.CaptureFixture[str]) -> None:
     """Nor does one whose worker does not end when its work is done. An engine goes on with a new server of workers."""
     before, engine = children(), DirectEngine(2)
@@ -104,107 +64,6 @@ def test_a_pipeline_ends_when_a_worker_dies_and_leaves_no_process(capfd: pytest.
     gc.collect()
     assert children() <= before
     assert "Traceback" not in capfd.readouterr().err
-
-
-def workers() -> set[str]:
-    """The processes that servers of this one have started."""
-    of_servers = {path for pid in children() for path in Path(f"/proc/{pid}/task").glob("*/children")}
-    return {pid for path in of_servers for pid in path.read_text().split()}
-
-
-def test_a_step_takes_over_the_workers_of_the_last_one_if_they_are_as_many_and_well() -> None:
-    engine = DirectEngine(3)
-    assert run(engine, building()) == "done"
-    first = workers()
-    assert len(first) == 3
-    assert run(engine.limited(3), building()) == "done"
-    assert workers() == first
-    os.kill(int(min(first)), signal.SIGKILL)
-    assert run(engine, building()) == "done"
-    assert len(workers()) == 3 and not workers() & first
-    assert run(engine.limited(2), building()) == "done"
-    assert len(workers()) == 2
-    engine.run(building(), seconds=0.1)
-    assert not workers(), "a step without any leaves none"
-
-
-@pytest.mark.parametrize(("seconds", "kept"), [(39.0, 2), (40.0, 0)])
-def test_workers_of_a_long_step_end_with_it(seconds: float, kept: int) -> None:
-    """What they have collected is not returned otherwise."""
-    engine = DirectEngine(2)
-    assert run(engine, building(), seconds) == "done"
-    assert len(workers()) == kept
-    assert run(engine, building()) == "done"
-
-
-def slow_pdf() -> bytes:
-    """One of a form that draws another twice, which does so in turn."""
-    resources = "/Resources << /Font << /F 3 0 R >> /XObject << /X {} 0 R >> >>"
-    form = "<< /Type /XObject /Subtype /Form /BBox [0 0 999 999] {} /Length 11 >>\nstream\n/X Do /X Do\nendstream"
-    forms = {number: form.format(resources.format(number + 1)) for number in range(30, 30 + _DEPTH)}
-    text = "BT /F 9 Tf 9 50 Td (form) Tj ET"
-    last = f"<< /Type /XObject /Subtype /Form /BBox [0 0 999 999] {resources} /Length {len(text)} >>"
-    page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 999 999] /Contents 11 0 R {resources.format(30)} >>"
-    return pdf_of(
-        {
-            1: "<< /Type /Catalog /Pages 2 0 R >>",
-            2: "<< /Type /Pages /Count 1 /Kids [10 0 R] >>",
-            3: "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-            10: page,
-            11: "<< /Length 5 >>\nstream\n/X Do\nendstream",
-            **forms,
-            30 + _DEPTH: f"{last}\nstream\n{text}\nendstream",
-        }
-    )
-
-
-_DEPTH = 15
-
-
-def spent() -> float:
-    """CPU seconds of the processes for which this one has waited."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="time is measured on Linux only")
-def test_the_time_of_the_processes_in_which_workers_read_pdfs_counts() -> None:
-    """For a step with which the workers end, and for who waits for the program if they end later."""
-    body = slow_pdf()
-
-    def read(_: object = None) -> None:
-        source = Source(body, "application/pdf", None, "http://a.test/x.pdf", "robot", Directives(), "")
-        kinds_of(("pdf",)).parse(source)  # in one process for all PDFs of a worker
-
-    def build(pipeline: beam.Pipeline) -> None:
-        _ = pipeline | beam.Create(range(4)) | beam.Reshuffle() | beam.Map(read)
-
-    others, before = children(), spent()
-    read()
-    for process in map(int, children() - others):
-        os.kill(process, signal.SIGKILL)
-        os.waitpid(process, 0)
-    cost, engine = spent() - before, DirectEngine(2)
-    assert run(engine, building()) == "done"  # starts server and workers
-    with engine.peak(engine.memory().used) as peak:
-        assert run(engine, build, 40.0) == "done"
-    assert (peak.cpu_ms or 0) > 2 * cost * 1000
-    assert run(engine, build) == "done"
-    (server,) = children() - others
-    before, of_ended = spent(), _cpu_ms(int(server)) / 1000
-    del engine
-    gc.collect()
-    assert spent() - before > of_ended + 2 * cost
-
-
-def test_idle_workers_end_before_a_step_if_memory_is_short() -> None:
-    """That is less than a gigabyte for each worker of the step."""
-    engine = DirectEngine(2)
-    assert run(engine, building()) == "done"
-    engine.limited(0).memory()
-    assert len(workers()) == 2
-    engine.limited(1 << 20).memory()
-    assert not workers()
 
 
 # the command of a server that does not come up, and what is said
@@ -232,7 +91,7 @@ FORKING = """
 import os, sys
 from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.terminal.errors import Failure
-from tests.engines.test_workers import building, children
+from tests.support.local_workers import building, children
 
 for words in sys.argv[1:]:
     if not (process := os.fork()):
@@ -350,57 +209,3 @@ def test_a_worker_that_stops_before_it_has_read_all_of_a_message_ends_the_step()
     with pytest.raises(Failure, match=SILENT), pool:
         list(pool.map(len, items()))
     server.close()
-
-
-def test_a_thread_without_memory_is_said() -> None:
-    said: list[str] = []
-
-    def work() -> None:
-        raise MemoryError
-
-    with on_failed_thread(said.append):
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-    assert said == [NO_MEMORY]
-
-
-LIMITS = {
-    "as=600000000": "no memory is left: ",
-    "as=700000000": "(ulimit -v",
-    "nofile=10": "raise the limit of open files (ulimit -n)",
-}
-"""Of address space and open files."""
-
-
-@pytest.mark.slow("kills")
-@pytest.mark.parametrize(("limit", "said"), LIMITS.items(), ids=LIMITS)
-def test_a_crawl_below_its_limits_ends_with_one_line(limit: str, said: str, tmp_path: Path) -> None:
-    """Driver and workers waited for each other for ever."""
-    sites = {f"host{number}.test": {"/": html("Quay", "Nets.", ["/a"])} for number in range(6)}
-    with Web(sites) as web:
-        words = ["crawl", str(tmp_path / "crawl"), "--workers", "2", "--delay", "0", "--allow-address", "127.0.0.0/8"]
-        words += [word for host in sites for word in ("--seed", web.url(host))]
-        command = ["prlimit", f"--{limit}", *PROGRAM, *words, "--", "--direct_num_workers=2"]  # also for small steps
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert ran.returncode == 1, ran.stderr
-    line = ran.stderr.splitlines()[-1]  # of the main process, or of a worker
-    assert (line.startswith("beamtrawl: "), said in line) == (True, True)
-    assert "Traceback" not in ran.stderr
-
-
-def test_a_thread_that_cannot_start_is_said_wherever_it_was_to_start() -> None:
-    command = """
-import resource, threading
-from beamtrawl.runners.process.failed_threads import NO_THREAD, on_failed_thread
-said = []
-with on_failed_thread(said.append):
-    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used, used))
-    try:
-        threading.Thread(target=print).start()
-    except RuntimeError:
-        pass
-assert said == [NO_THREAD], said
-"""
-    subprocess.run([sys.executable, "-c", command], check=True, timeout=60)
