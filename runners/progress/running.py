@@ -42,7 +42,7 @@ class Reported(NamedTuple):
     active: int = 0  # hosts with a request under way
     waiting: int = 0  # hosts in their ordinary delay
     backing_off: int = 0  # hosts that failed or asked for a longer wait
-    queued: int = 0  # URLs that are not visited yet
+    queued: int = 0  # URLs that the workers have taken and not visited yet
     longest_queue_s: float = 0.0  # until the longest queue of a host is empty, at its delay
     ends_in_s: float | None = None  # until the time of the round is over
     stage: Stage | None = None
@@ -50,6 +50,7 @@ class Reported(NamedTuple):
     history: History = History()
     queues: tuple[Queue, ...] = ()  # the longest, those that hold the round first
     failures: tuple[Failure, ...] = ()  # visits, newest first
+    is_taking: bool = False  # a worker takes further hosts, whose URLs are not among the queued ones
 
     @property
     def visits(self) -> int:
@@ -76,12 +77,11 @@ def add_up(reports: Iterable[Mapping[str, Any]]) -> Reported:
         name: sum(report.get(name, 0) for report in fetching)
         for name in ("bytes", "active", "waiting", "backing_off", "queued")
     }
-    sums["waiting"] += _not_taken(fetching, 0)
-    sums["queued"] += _not_taken(fetching, 1)
     return Reported(
         workers=len(reports),
         outcomes=dict(outcomes),
         **sums,
+        is_taking=any(report.get("is_taking") for report in fetching),
         longest_queue_s=max((report.get("longest_queue_s", 0.0) for report in fetching), default=0.0),
         ends_in_s=max((left for report in fetching if (left := report.get("ends_in_s")) is not None), default=None),
         stage=_furthest(stages),
@@ -90,12 +90,6 @@ def add_up(reports: Iterable[Mapping[str, Any]]) -> Reported:
         queues=tuple(sorted(_named(Queue, "queues", fetching), key=lambda q: (-q.holds, -q.seconds, q.name))[:_NAMED]),
         failures=tuple(sorted(_named(Failure, "failures", fetching), key=lambda f: -f.at)[:_NAMED]),
     )
-
-
-def _not_taken(fetching: Sequence[Mapping[str, Any]], number: int) -> int:
-    """Return how many hosts, or URLs, no worker has taken yet."""
-    counts = [(report["due"][number], report["taken"][number]) for report in fetching if "due" in report]
-    return max(0, max((due for due, _ in counts), default=0) - sum(taken for _, taken in counts))
 
 
 def _named(kind: Callable[..., T], name: str, reports: Iterable[Mapping[str, Any]]) -> list[T]:
@@ -182,23 +176,29 @@ class Running:
         return self.reported.requests / self.seconds if self.seconds else 0.0
 
     @property
+    def _to_come(self) -> int:
+        """URLs that are queued or may be taken yet, at most."""
+        queued = self.reported.queued
+        return max(queued, self.total - self.done) if self.reported.is_taking else queued
+
+    @property
     def seconds_left(self) -> float | None:
         """Seconds until the queues of the workers are empty; None if that is not known yet.
 
-        The largest of two bounds: all queued URLs at the mean rate, and the longest queue of a host at its delay. The
+        The largest of two bounds: all URLs to come at the mean rate, and the longest queue of a host at its delay. The
         round's time limits both.
         """
         known = self.reported
         if not known.queued or not self.mean_rate:
             return None
-        left = max(known.queued / self.mean_rate, known.longest_queue_s)
+        left = max(self._to_come / self.mean_rate, known.longest_queue_s)
         return left if known.ends_in_s is None else min(left, known.ends_in_s)
 
     @property
     def fraction(self) -> float | None:
         """The part of the step that is done, from 0 to 1; None if it is not known."""
         if self.step.kind == "fetch":
-            all_of_it = min(self.total, self.done + self.reported.queued) if self.reported.queued else self.total
+            all_of_it = min(self.total, self.done + self._to_come) if self.reported.queued else self.total
             return min(1.0, self.done / all_of_it) if all_of_it and self.reported.workers else None
         if stage := self.reported.stage:  # parsing is about half of the work
             parsed = min(1.0, stage.parsed / self.rows) if self.rows else 1.0

@@ -226,8 +226,7 @@ def test_who_watches_is_told(tmp_path: Path) -> None:
     assert report.pop("requests")["began"] == report.pop("at")
     assert report == {
         "outcomes": {"fetched": 2, "gone": 1},
-        "due": [0, 0],
-        "taken": [1, 3],
+        "is_taking": False,
         "bytes": 2 * len(PAGE.body) + 2,
         "active": 0,
         "waiting": 0,

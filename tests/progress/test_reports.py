@@ -88,14 +88,9 @@ def test_reports_add_up(reports: list[dict[str, Any]], total: Reported) -> None:
     assert add_up(reports) == total
 
 
-def test_what_no_worker_has_taken_yet_waits_too() -> None:
-    """Each says what is due for all, and what it has taken; those of a bundle that follows may be more."""
-    taken: list[dict[str, Any]] = [
-        {"outcomes": {}, "due": [9, 50], "taken": counts} for counts in ([3, 10], [2, 30], [0, 0])
-    ]
-    assert (add_up(taken).waiting, add_up(taken).queued) == (4, 10)
-    more = [*taken, {"outcomes": {}, "due": [0, 0], "taken": [7, 70]}]
-    assert (add_up(more).waiting, add_up(more).queued) == (0, 0)
+def test_some_worker_takes_further_hosts() -> None:
+    taking: list[dict[str, Any]] = [{"outcomes": {}, "is_taking": each} for each in (False, True)]
+    assert [add_up(some).is_taking for some in (taking, taking[:1], [])] == [True, False, False]
 
 
 def test_each_worker_reports_on_a_stage_in_its_own_file_and_counts_its_own_rows(tmp_path: Path) -> None:

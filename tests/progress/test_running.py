@@ -116,6 +116,12 @@ LEFT = {
 }
 
 
+def test_what_a_worker_has_not_taken_yet_is_to_come_too() -> None:
+    taking = Reported(1, {"fetched": 25}, queued=10, is_taking=True)
+    assert (fetch(10, taking).seconds_left, fetch(10, taking).fraction) == (30.0, 0.25)
+    assert (fetch(10, taking._replace(is_taking=False)).seconds_left, fetch(10, taking).total) == (4.0, 100)
+
+
 @pytest.mark.parametrize(("queued", "longest", "ends", "expected"), LEFT.values(), ids=LEFT)
 def test_the_time_left(queued: int, longest: float, ends: float | None, expected: float | None) -> None:
     reported = Reported(1, {"fetched": 25}, queued=queued, longest_queue_s=longest, ends_in_s=ends)

@@ -41,9 +41,7 @@ class HostScheduler:
         clock: Clock = SYSTEM_CLOCK,
         calls: Calls[Ended] | None = None,
         keeper: Keeper | None = None,
-        due: tuple[int, int] = (0, 0),
     ) -> None:
-        """Of all workers, (hosts, URLs) are `due`."""
         self._context = context
         self._keeper = keeper
         self._clock = clock
@@ -54,7 +52,6 @@ class HostScheduler:
         self._watch = Watch(context.stop_file, context.progress, CHECK_INTERVAL.total_seconds(), context.root)
         self._blocks = self._watch.blocks
         self._turns = Turns(context, clock, keeper)
-        self._turns.report.due = due
         self._queues = self._turns.queues
         self.robots = RobotsFetches(context, self._turns, self.names, held, clock, lambda: self._watch.blocks)
         self._next_check = 0.0
@@ -66,6 +63,7 @@ class HostScheduler:
 
     def pump(self, wait: bool) -> Iterator[Event]:
         """Yield the events until another queue could begin; with `wait`, those of all turns to their end."""
+        self._turns.report.is_taking = not wait
         yield from self.robots.resume()
         while self._queues or self._requests:
             now = self._clock.monotonic()

@@ -81,7 +81,6 @@ class Turns:
         """
         shared = self.queues.open(name, ready_at)
         for turn in turns:
-            self.report.take(len(turn.queue))
             known = self.find(turn.host) or self._by_host.setdefault(turn.host, turn)
             if known is not turn:  # added earlier for another host's robots.txt
                 known.queue, known.robots, known.last_good = turn.queue, turn.robots, turn.last_good

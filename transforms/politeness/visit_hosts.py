@@ -55,17 +55,6 @@ def _by_name(works: Iterable[Work]) -> Iterator[tuple[str, list[Work]]]:
         yield each, list(ports)
 
 
-def _counted(works: Iterable[tuple]) -> tuple[int, int]:
-    """Return (hosts, URLs)."""
-    due = [len(work.due) for work in map(Work._make, works) if work.due]
-    return len(due), sum(due)
-
-
-def _add_up(counts: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    hosts, urls = zip((0, 0), *counts, strict=True)
-    return sum(hosts), sum(urls)
-
-
 class _VisitFn(beam.DoFn):
     """Takes elements while requests could begin, and completes all queues at the end; writes durable pieces.
 
@@ -95,13 +84,12 @@ class _VisitFn(beam.DoFn):
         self,
         key_to_works: tuple[str, Iterable[list[tuple]]],
         held: dict[str, datetime],
-        due: tuple[int, int] = (0, 0),
         window: Any = beam.DoFn.WindowParam,
         timestamp: Any = beam.DoFn.TimestampParam,
     ) -> Iterator[tuple]:
         self._stamp = (timestamp, (window,))
         key, works = key_to_works[0], [Work._make(work) for some in key_to_works[1] for work in some]
-        scheduler = self._scheduler = self._scheduler or self._open(held, due)
+        scheduler = self._scheduler = self._scheduler or self._open(held)
         works = [self._adopted.take_over(work) for work in works]
         for shared, some in _by_name(works) if self._context.politeness.scope == "host" else [(key, works)]:
             self._add(scheduler, shared, some)
@@ -124,9 +112,7 @@ class _VisitFn(beam.DoFn):
         for work in self._moved(self._scheduler):
             yield WindowedValue(work, *self._stamp)
 
-    def _open(
-        self, held: dict[str, datetime], due: tuple[int, int] = (0, 0), hosts: set[str] | None = None
-    ) -> HostScheduler:
+    def _open(self, held: dict[str, datetime], hosts: set[str] | None = None) -> HostScheduler:
         """Start, or continue after the complete pieces of failed or earlier bundles.
 
         With `hosts`, only their URLs and robots.txt files are read from the pieces.
@@ -138,7 +124,7 @@ class _VisitFn(beam.DoFn):
             self._context = context = self._after_leftovers(context)
         self._keeper = Keeper(crawl, context.attempt, context.round, context.limits.piece_time)
         held = held | self._adopted.held(context.politeness)
-        scheduler = HostScheduler(context, held, keeper=self._keeper, due=due)
+        scheduler = HostScheduler(context, held, keeper=self._keeper)
         for row in (row for rows in self._adopted.robots.values() for row in rows):
             scheduler.robots.answers.put(f"{row['origin']}/robots.txt", reply_of(row), row["fetched_at"])
         return scheduler
@@ -181,20 +167,19 @@ class _VisitMovedFn(_VisitFn):
         self,
         key_to_works: tuple[int, Iterable[tuple]],
         held: dict[str, datetime],
-        due: tuple[int, int] = (0, 0),
         window: Any = beam.DoFn.WindowParam,
         timestamp: Any = beam.DoFn.TimestampParam,
     ) -> Iterator[tuple]:
         works = [Work._make(work) for work in key_to_works[1]]
         hosts = {host for work in works if work.search for host in (work.host, host_of(work.search[1]))}
-        self._scheduler = self._scheduler or self._open(held, hosts=hosts)
+        self._scheduler = self._scheduler or self._open(held, hosts)
         scope, queues = self._context.politeness.scope, {}  # type: ignore[var-annotated]
         for work in works:
             addresses = self._scheduler.names.addresses_of(work.host) if scope == "address" else []
             name = host_queue.shared_queue_name(work.host, scope, addresses)
             queues.setdefault(name, []).append(tuple(work._replace(addresses=addresses)))
         for name, some in queues.items():
-            yield from super().process((name, [some]), held, due, window, timestamp)
+            yield from super().process((name, [some]), held, window, timestamp)
 
 
 class VisitHosts(beam.PTransform):
@@ -216,11 +201,10 @@ class VisitHosts(beam.PTransform):
         self._held = held
 
     def expand(self, domain_to_sides: beam.PCollection[tuple[str, dict[str, Any]]]) -> beam.PCollection[tuple]:
-        works = domain_to_sides | "Work" >> beam.ParDo(_WorkFn(self._context))
-        counts = works | beam.Values() | "Count" >> beam.Map(_counted) | "Sum" >> beam.CombineGlobally(_add_up)
-        held, due = beam.pvalue.AsSingleton(self._held), beam.pvalue.AsSingleton(counts)
+        works = domain_to_sides | "Work" >> beam.ParDo(_WorkFn(self._context)) | "Together" >> beam.GroupByKey()
+        held = beam.pvalue.AsSingleton(self._held)
         first = dataclasses.replace(self._context, emits_moved=True)
-        moved = works | "Together" >> beam.GroupByKey() | "Visit" >> beam.ParDo(_VisitFn(first), held, due)
+        moved = works | "Visit" >> beam.ParDo(_VisitFn(first), held)
         return (
             moved
             | "OneKey" >> beam.Map(lambda work: (0, work))

@@ -43,11 +43,7 @@ class Report:
         self._counters: dict[Outcome, Any] = {}
         self._failures: deque[Failure] = deque(maxlen=_FAILURES)
         self._requests = Requests()
-        self.due, self._taken = (0, 0), (0, 0)  # hosts and URLs: of all workers; of this one, so far
-
-    def take(self, urls: int) -> None:
-        """Count a host that the worker has taken."""
-        self._taken = self._taken[0] + bool(urls), self._taken[1] + urls
+        self.is_taking = True  # further hosts may come
 
     def count(self, end: Outcome, reply: Reply, url: str) -> None:
         if end not in self._counters:
@@ -73,8 +69,7 @@ class Report:
             "waiting": max(0, census.hosts - census.backing_off - active),
             "backing_off": census.backing_off,
             "queued": census.urls,
-            "due": self.due,
-            "taken": self._taken,
+            "is_taking": self.is_taking,
             "longest_queue_s": round(census.seconds, 1),
             "ends_in_s": round(census.ends_in, 1) if math.isfinite(census.ends_in) else None,
             "requests": self._requests.to_dict(),
