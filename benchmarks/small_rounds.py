@@ -113,13 +113,13 @@ class Clocked:
 def crawl(root: str, seeds: Sequence[str], rounds: int, workers: int | None) -> None:
     """Crawl in this process; print the seconds of each phase."""
     clock = Clock()
-    from beamtrawl.runners.process.absent import BEAM_OPTIONAL, absent
+    from beamtrawl.runners.process.absent import BEAM_OPTIONAL, absent, keep_pandas_out
     from beamtrawl.runners.process.garbage import collect_rarely, importing
-    from beamtrawl.runners.program.cli import keep_pandas_out, quiet
+    from beamtrawl.runners.program.cli import quiet
 
     quiet(debug=False)
     collect_rarely()
-    keep_pandas_out(["crawl"])
+    keep_pandas_out()
     with importing(), absent(BEAM_OPTIONAL):
         from beamtrawl.pipeline.control import StopSignal
         from beamtrawl.pipeline.seeds import Seed

@@ -22,9 +22,6 @@ class PluginError(BeamtrawlError, ValueError):
     is_usage = True
 
 
-_GROUPS = (PARSERS, OBSERVERS, DOWNLOADERS, URL_FILTERS, SCORERS, EXPORTERS)
-
-
 @functools.lru_cache(maxsize=1)
 def _installed(path: Sequence[str]) -> Any:  # of another class in Python 3.11 than later
     """The entry points of all packages in the folders of `sys.path`: reading them takes some 25 ms."""
@@ -39,12 +36,6 @@ def _of_group(group: str) -> metadata.EntryPoints:
 def names(group: str) -> set[str]:
     """The names of the entry points of a group that are installed."""
     return set(_of_group(group).names)
-
-
-def are_of_others() -> bool:
-    """Whether a package other than this one has declared a plug-in."""
-    packages = {point.dist for group in _GROUPS for point in _of_group(group)}
-    return any(package and package.name != "beamtrawl" for package in packages)
 
 
 @functools.cache

@@ -24,7 +24,7 @@ from ...transforms.tables.table_files import TableFile, TableWriter, read_groups
 from ..attempt import Attempt, Engine
 from .compact import drop_history
 from .garbage import fold_history, remove_garbage
-from .rebuild_index import reindex
+from .rebuild_index import rank_anew, reindex
 
 REMOVED = {
     "visits": "url",
@@ -65,6 +65,7 @@ def forget(crawl: CrawlDir, blocks: Blocks, settings: Settings, engine: Engine) 
     rows = _rewrite(crawl, manifests, blocks, step.round - 1)
     if is_indexed:
         reindex(crawl, settings, engine)
+        rank_anew(crawl, engine)  # ranks of before are among what was replaced
     drop_history(crawl)
     now, at_once = datetime.now(UTC) + timedelta(seconds=1), timedelta(0)
     replaced = over_since(crawl.committed(), now)

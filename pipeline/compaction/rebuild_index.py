@@ -27,18 +27,16 @@ def follow_index_scope(crawl: CrawlDir, settings: Settings, engine: Engine, obse
     """Make the index anew if the settings take documents in or out; nothing is requested for that."""
     if differs(crawl, crawl.manifests(), IndexScope.of(settings.index)):
         observer.busy("making the index anew, because [index] was changed")
-        for manifest in reindex(crawl, settings, engine):
+        for manifest in (reindex(crawl, settings, engine), *rank_anew(crawl, engine)):
             observer.step_committed(manifest)
 
 
-def reindex(crawl: CrawlDir, settings: Settings, engine: Engine) -> list[Manifest]:
-    """Make the index anew by the settings of now, and rank it if it was ranked; the manifests of both steps."""
-    scope, korean = IndexScope.of(settings.index), settings.documents.korean_morphemes
-    made = rebuild_index(crawl, engine, korean, scope)
-    return [made, *rank_anew(crawl, settings, engine)]
+def reindex(crawl: CrawlDir, settings: Settings, engine: Engine) -> Manifest:
+    """Make the index anew by the settings of now; its segments may be merged before `rank_anew`."""
+    return rebuild_index(crawl, engine, settings.documents.korean_morphemes, IndexScope.of(settings.index))
 
 
-def rank_anew(crawl: CrawlDir, settings: Settings, engine: Engine) -> list[Manifest]:
+def rank_anew(crawl: CrawlDir, engine: Engine) -> list[Manifest]:
     """Rank the index if it was ranked before it was made anew, also by a program that was killed since."""
     if not has_lost_ranks(crawl.manifests()):
         return []

@@ -57,13 +57,13 @@ def run(arguments: argparse.Namespace) -> int:
             show_removed(claimed, removed.files)
         is_due = differs(claimed, claimed.manifests(), IndexScope.of(settings.index))
         if arguments.rebuild_index or is_due:
-            print("\n".join(map(describe_manifest, reindex(claimed, settings, chosen))))
+            print(describe_manifest(reindex(claimed, settings, chosen)))
         warn = partial(print, file=sys.stderr)
         dropped, damage = None, Damage(claimed, warn)
         if settings.storage.body_rounds is not None:
             dropped = drop_bodies(claimed, chosen, settings.storage.body_rounds, damage=damage)
         choices = [partial(choose_segments, policy=ALL), partial(choose_tables, select=all_runs)]
-        merged = [dropped, merge(claimed, chosen, choices, damage, warn), *rank_anew(claimed, settings, chosen)]
+        merged = [dropped, merge(claimed, chosen, choices, damage, warn), *rank_anew(claimed, chosen)]
         done = [describe_manifest(manifest) for manifest in merged if manifest]
         print("\n".join(done) if done else "nothing to merge")
         fold_history(claimed, datetime.now(UTC))

@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from ..process.absent import BEAM_OPTIONAL, absent
+from ..process.absent import BEAM_OPTIONAL, absent, keep_pandas_out
 from ..process.background import INTERRUPTS
 from ..process.cache_folder import cache_folder
 from ..process.failed_threads import on_failed_thread
@@ -54,6 +54,7 @@ def _prepare() -> None:
     for number in INTERRUPTS:
         signal.signal(number, signal.SIG_IGN)
     collect_rarely()
+    keep_pandas_out()
     share_memory()
 
 

@@ -8,14 +8,10 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from ..process.absent import Absent
 from ..process.background import INTERRUPTS
 from ..process.garbage import collect_rarely
 from ..terminal.errors import BEAM_REPEATS
 from ..terminal.visible import make_visible
-from .beam_options import asks_for_runner
-
-_READING_COMMANDS = frozenset({"check", "explain", "export", "mcp", "search", "serve", "sql", "status"})
 
 
 def main() -> int:
@@ -42,7 +38,6 @@ def _run(words: Sequence[str]) -> int:
             signal.signal(number, interrupt)
     quiet("--debug" in words)
     collect_rarely()
-    keep_pandas_out(words)
     from .main import run  # after the handler: imports of a command may log
 
     return run(words)
@@ -75,23 +70,6 @@ def quiet(debug: bool) -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     for name in BEAM_REPEATS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
-
-
-def keep_pandas_out(words: Sequence[str]) -> None:
-    """Refuse imports of pandas in this process if nothing in it may use it.
-
-    Where pandas is installed, pyarrow imports it with the first array, which costs 0.3 CPU seconds. A crawl may need it
-    for plug-ins, and for a runner of Beam.
-    """
-    command = next((word for word in words if not word.startswith("-")), "")
-    if command in _READING_COMMANDS or (command == "crawl" and not asks_for_runner(words) and not _has_plugins()):
-        sys.meta_path.insert(0, Absent({"pandas"}))
-
-
-def _has_plugins() -> bool:
-    from ...transforms import plugins  # importing it takes a while
-
-    return plugins.are_of_others()
 
 
 def open_closed_streams() -> None:

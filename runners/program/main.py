@@ -10,7 +10,7 @@ from ... import __version__
 from ...transforms.outcomes import BeamtrawlError
 from ..commands.examples import EXAMPLES
 from ..commands.registry import COMMANDS, Command
-from ..process.absent import BEAM_OPTIONAL, absent
+from ..process.absent import BEAM_OPTIONAL, absent, keep_pandas_out
 from ..process.failed_threads import limit_reached
 from ..process.garbage import importing
 from ..terminal.errors import Usage, full_traceback, one_line
@@ -111,6 +111,7 @@ def run(words: Sequence[str]) -> int:
     try:
         with absent(() if asks_for_runner(words) else BEAM_OPTIONAL):
             arguments = parser().parse_args(_help_asked(words[:cut]))
+        keep_pandas_out()
         arguments.beam = list(words[cut + 1 :])
         if arguments.beam and "runner" not in arguments:
             raise Usage(f"{arguments.beam[0]}: what comes after -- goes to Beam, and this command does not run it")

@@ -13,7 +13,6 @@ from beamtrawl.runners.commands.registry import COMMANDS
 from beamtrawl.runners.process.absent import absent
 from beamtrawl.runners.program.main import parser
 from tests.support.command_line import LOOPBACK, PROGRAM, beamtrawl
-from tests.support.plugins import install
 from tests.support.web import Web, html
 
 REPORT = """
@@ -82,22 +81,30 @@ def test_a_crawl_imports_beam_without_what_its_pipelines_do_not_use(crawled: Pat
     assert not imported & {*FEW, "beamtrawl.runners.engines.flink"}
 
 
+MARKED = """
+import os
+with open({!r}, "a") as marks:
+    marks.write(f"{{os.getpid()}} ")
+raise ImportError("a mark is all")
+"""
+
+
 @pytest.mark.slow("processes")
-def test_with_plugins_of_others_or_another_runner_pandas_may_be_imported(tmp_path: Path) -> None:
-    program = "import sys; from beamtrawl.runners.program.cli import keep_pandas_out as keep\n"
-    program += "keep(sys.argv[1:]); print(not any(type(finder).__name__ == 'Absent' for finder in sys.meta_path))"
-    install(tmp_path)
+@pytest.mark.parametrize("words", ["compact DIR --rebuild-index", "rank DIR"])
+def test_a_command_looks_for_no_pandas(crawled: Path, tmp_path: Path, words: str) -> None:
+    (tmp_path / "pandas.py").write_text(MARKED.format(str(tmp_path / "marks")))
+    command = [*PROGRAM, *(str(crawled) if word == "DIR" else word for word in words.split())]
+    ran = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert not (tmp_path / "marks").exists()
 
-    def may_import(*words: str, path: str = "") -> str:
-        command = [PROGRAM[0], "-P", "-c", program, *words]
-        environment = os.environ | {"PYTHONPATH": path}
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
 
-    assert may_import("crawl", "./x") == "False"
-    assert may_import("crawl", "./x", "--runner", "flink") == "True"
-    assert may_import("crawl", "./x", "--", "--streaming") == "True"
-    assert may_import("crawl", "./x", path=str(tmp_path)) == "True"
-    assert may_import("status", "./x", path=str(tmp_path)) == "False"
+def test_plugins_may_use_pandas() -> None:
+    program = "from beamtrawl.runners.process.absent import keep_pandas_out; keep_pandas_out()\n"
+    program += "import pyarrow as pa, sys; pa.array([1]); print('pandas' in sys.modules)\n"
+    program += "print(pa.table({'a': [1]}).to_pandas().shape)"
+    ran = subprocess.run([PROGRAM[0], "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.split("\n") == ["False", "(1, 1)", ""]
 
 
 def test_modules_are_absent_in_the_block_only() -> None:

@@ -64,7 +64,10 @@ def tables(path: Path) -> dict[str, pa.Table]:
 
 def test_a_rebuilt_index_is_the_merged_one(crawled: Path, tmp_path: Path) -> None:
     merged, rebuilt = (Path(shutil.copytree(crawled, tmp_path / name)) for name in ("merged", "rebuilt"))
-    assert beamtrawl("compact", merged).code == beamtrawl("compact", rebuilt, "--rebuild-index").code == 0
+    assert beamtrawl("compact", merged).code == 0
+    lines = beamtrawl("compact", rebuilt, "--rebuild-index").out.splitlines()
+    steps = [line.partition(":")[0].split()[-1] for line in lines]
+    assert steps == ["compact", "compact", "rank"]  # so that no link data is merged
     assert {title for _, title, _ in found(crawled)} == {"Stays", "New", "Copy"}
     assert found(rebuilt) == found(merged) == found(crawled)
     assert tables(rebuilt) == tables(merged)
