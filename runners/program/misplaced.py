@@ -2,13 +2,14 @@
 
 import re
 import shlex
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ...transforms.directory.crawl_words import holds_crawl
+from .suggest import suggestion
 
 _WEB = re.compile("https?://", re.IGNORECASE)
 _SITE = re.compile(r"(https?://.|[\w-]+(\.[\w-]+)+(:\d+)?(/|$))", re.IGNORECASE)
-_DASHED = re.compile(r"-[^-\d\s]\S*$")
+_DASHED = re.compile(r"--?[^-\d\s]\S*$")
 
 
 def misplaced(
@@ -50,14 +51,14 @@ def unrecognized(program: str, directory: str, words: Sequence[str]) -> str | No
     return None
 
 
-def dashed_query(words: Sequence[str], flags: Container[str]) -> str | None:
-    """Return one line on a word of a query that looks like a flag, if there is one; `words` are those behind `search`.
+def dashed_query(words: Sequence[str], flags: Collection[str]) -> str | None:
+    """Return one line on a word behind `search` that looks like a flag and like none of `flags`, if there is one.
 
     >>> dashed_query(["./demo", "moon", "-tides", "--json"], ["--json"])
     "-tides is no flag; a query with such a word is one argument, behind another word or a blank: 'WORD -tides'"
-    >>> dashed_query(["./demo", "moon -tides", "-5", "--json"], ["--json"])
+    >>> dashed_query(["./demo", "moon -tides", "-5", "--json", "--jsom"], ["--json"])
     """
-    dashed = next((word for word in words if _DASHED.match(word) and word.partition("=")[0] not in flags), None)
+    dashed = next((word for word in words if _DASHED.match(word) and not suggestion(word, flags)), None)
     if dashed is None:
         return None
     return (

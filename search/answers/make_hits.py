@@ -19,7 +19,7 @@ from ..index.segment import HitFacts, StoredDocument
 from ..index.segments import Corpus
 from ..query.conditions import Query
 from .answer import Candidate, Terms
-from .results.beginnings import without_contents, without_title
+from .results.beginnings import without_contents, without_leaders, without_title
 from .results.carriers import without_carriers
 from .results.form_matches import Forms, Match, Text, kept, matches_of
 from .results.hits import Explanation, Hit, Part
@@ -179,8 +179,8 @@ def _text(document: StoredDocument) -> Text:
 
 def _without_contents(text: Text) -> Text:
     """The same text where it has no table of contents, so that what is prepared of it is used again."""
-    rest = without_contents(text.text)
-    return text if len(rest) == len(text.text) else Text(rest)
+    rest = without_leaders(without_contents(text.text))
+    return text if rest == text.text else Text(rest)
 
 
 def _shown(document: StoredDocument, text: Text, forms: Forms, id_: str) -> ShownText:

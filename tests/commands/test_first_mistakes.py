@@ -67,6 +67,12 @@ MISTAKES = {
         2,
         "-moon is no flag; a query with such a word is one arg",
     ),
+    "an option of another program as a query": (
+        ["search", "DIR", "--no-verify"],
+        2,
+        "--no-verify is no flag; a query with",
+    ),
+    "a misspelled flag of a search": (["search", "DIR", "sea", "--limt", "3"], 2, "did you mean --limit?"),
     "a word of a query with -": (["search", "DIR", "sea", "-moon", "--json"], 2, "or a blank: 'WORD -moon'"),
     "help of no command": (["help", "nonsense"], 2, "nonsense: there is no such command; see: beamtrawl --help"),
     "a binary file of seeds": (

@@ -1,11 +1,12 @@
 """Matches of forms in a text are those that a search form by form and letter by letter finds."""
 
 import itertools
+import unicodedata
 
 import pytest
 from hypothesis import given, strategies as st
 
-from beamtrawl.search.answers.results.form_matches import Text, fold, matches_of, prepared
+from beamtrawl.search.answers.results.form_matches import SIGN, UNEVEN, Text, fold, matches_of, prepared
 from beamtrawl.search.answers.results.snippets import marked, searchable, snippet
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.indexing.analysis import clusters, is_overlapping, tokens
@@ -75,7 +76,8 @@ def test_a_text_made_in_parts_is_that_made_at_once(text, begin):
     """Letters not of scripts without spaces are folded in their places, one to the right; others are spaces."""
     in_parts = Text(text)
     in_parts.words(begin), in_parts.folded(begin)
-    letters = (c if is_of_words(c) and not is_overlapping(c) else " " for c in fold(text))
+    folded = zip(text, fold(text), strict=True)
+    letters = (SIGN if UNEVEN.match(s) else c if is_of_words(c) and not is_overlapping(c) else " " for s, c in folded)
     assert in_parts.words(len(text)) == f" {''.join(letters)} "
     assert in_parts.folded(len(text)) == fold(text)
 
@@ -154,3 +156,38 @@ def test_forms_match_with_joiners_beside_a_virama_and_without():
     text = f"{form} \u0dc1\u0dca\u200d\u0dbb\u0dd3 \u0dc1\u200c\u0dca\u0dbb\u0dd3, {form}\u0d9a \u0dc1\u0dca\u0d9a"
     matches = matches_of(Text(text), prepared({form: "sri"}).probes, 0, len(text))
     assert matches == [(0, 4, "sri"), (5, 10, "sri"), (11, 16, "sri")]
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "matches"),
+    [
+        ("Grösse", "Die Größe, die GRÖSSE, die Grösse. Größer", ["Größe", "GRÖSSE", "Grösse"]),
+        ("größe", "GRÖẞE, Gro\u0308ße", ["GRÖẞE", "Gro\u0308ße"]),
+        ("Schlossstraße", "Schlossstraße, Schloßstraße", ["Schlossstraße", "Schloßstraße"]),
+        ("Donaudampfschiff", "(Donau\u00addampf\u00adschiff)", ["Donau\u00addampf\u00adschiff"]),
+        ("İstanbul", "İstanbul'da, İSTANBUL", ["İstanbul", "İSTANBUL"]),
+        ("Երևան", "Երևան, Երեւան", ["Երևան", "Երեւան"]),
+        ("Μα\u0390ου", "1 Μα\u0390ου", ["Μα\u0390ου"]),
+        ("τῷ τῶν", "ἐν τῷ τῶν ΤῶΝ", ["τῷ", "τῶν", "ΤῶΝ"]),
+        ("Việt", f"a {unicodedata.normalize('NFD', 'Việt')}.", [unicodedata.normalize("NFD", "Việt")]),
+        ("file office", "\ufb01le, o\ufb03ce", ["\ufb01le", "o\ufb03ce"]),
+        ("لا", "قال \ufefb", ["\ufefb"]),
+        ("می خواهم", "نمی‌خواهم، می\u200cخواهم", ["خواهم", "می", "خواهم"]),
+    ],
+)
+def test_letters_that_terms_have_otherwise_are_matched(query, text, matches):
+    assert [piece for piece, is_match in marked(text, {term: term for term in tokens(query)}) if is_match] == matches
+
+
+WITH_UNEVEN = st.lists(st.sampled_from(["ß", "Go", "ﬁ", "o\u0308", "\u00ad", " ", "g", "全", "é"]), max_size=12).map(
+    "".join
+)
+
+
+@given(text=WITH_UNEVEN)
+def test_matches_in_uneven_texts_are_their_words(text):
+    words = {"go", "ss", "fi", "ö", "goss", "ssö", "gofi", "fig", "é"}
+    probes = prepared({word: word for word in words}).probes
+    matches = matches_of(Text(text), probes, 0, len(text))
+    assert sorted(word for *_, word in matches) == sorted(word for word in tokens(text) if word in words)
+    assert all(word in tokens(text[start:end]) for start, end, word in matches)

@@ -88,6 +88,9 @@ BEGINS = {  # a text, the beginning of its snippet for "tide"
     "no sentence near": (f"{LONG}{'and so on ' * 30} tide {LONG}", "… "),
     "after a table of contents": (f"1. Reefs\n2. Gulls\n3. Tides\nA tide is high water. {LONG}", "A tide is high"),
     "in a table of contents alone": (f"1. Reefs\n2. Gulls\n3. Tides\n{LONG}", "3. Tides"),
+    "after one that leads to pages": (f"{LONG}\nTide . . . . 1\nTides ..... 2\n{LONG}A tide is high. {LONG}", "A tide"),
+    "in one that leads to pages alone": (f"Gulls . . . . 1\nTides . . . . 2\n{LONG}", "Tides . . ."),
+    "dots that lead nowhere": (f"{LONG}\nNow ..... the tide\n{LONG}", "the tide"),
     "a text of short lines": ("Reefs\nGulls\nTides\nBoats", "Reefs Gulls Tides"),
 }
 

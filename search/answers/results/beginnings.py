@@ -13,6 +13,7 @@ MAX_ENTRY = 80
 _ENDS = (".", "!", "?", ":", "。", "！", "？")
 
 _BLACK = re.compile(r"\S")
+_LEADERS = (". . . .", ".....")
 
 
 def without_title(text: str, title: str) -> str:
@@ -48,3 +49,20 @@ def without_contents(text: str) -> str:
             return text  # all of it is short lines
         start, entries = end + 1, entries + bool(line.strip())
     return text[start:] if entries >= LEAST_ENTRIES else text
+
+
+def without_leaders(text: str) -> str:
+    """The text with spaces for lines of a table of contents, which lead to a number by dots; places stay the same.
+
+    >>> without_leaders("Tides ..... 4\\nA tide is high water.")
+    '             \\nA tide is high water.'
+    """
+    for leader in _LEADERS:
+        pieces, done = list[str](), 0
+        while (start := text.find(leader, done)) >= 0:
+            begin, end = text.rfind("\n", done, start) + 1 or done, text.find("\n", start)
+            line = text[begin : end if end >= 0 else len(text)]
+            pieces += text[done:begin], " " * len(line) if line.rstrip()[-1:].isdecimal() else line
+            done = begin + len(line)
+        text = "".join([*pieces, text[done:]]) if pieces else text
+    return text

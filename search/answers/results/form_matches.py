@@ -1,5 +1,6 @@
 """Matches: the places of the forms of words in a text, many times faster than to divide the text into words."""
 
+import bisect
 import dataclasses
 import functools
 import itertools
@@ -7,14 +8,13 @@ import re
 import string
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
 
 from ....transforms.indexing.analysis import (
     CJK,
-    JOINERS,
     UNSEEN,
     clusters,
     is_inside_cluster,
@@ -26,8 +26,8 @@ MAX_ENDING = 10
 """The most letters of a Korean word before and after a match that are marked with it."""
 
 IN_CJK = re.compile(f"[{CJK}]")
-_VIRAMA = re.compile("[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d3b\u0d3c\u0d4d\u0dca]")
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
+_SIGNS = re.compile("\uffff+")
 
 Match = tuple[int, int, str]
 """The start and the end of a match, and the word. A text has many: a plain tuple is made several times faster."""
@@ -40,6 +40,13 @@ _TO_WORDS = bytes(ord(chr(c).lower() if chr(c) in _LETTERS else " ") for c in ra
 """The translation of ASCII to folded letters and spaces."""
 
 
+UNEVEN = re.compile("[\u00ad\u200c\u200d\u0300-\u036fßİŉǰΐΰև\u1e96-\u1e9e\u1f50-\u1ffc\ufb00-\ufb17\ufef5-\ufefc]")
+"""Soft hyphens, joiners, marks apart from their letters, and letters of which terms have several, such as ß."""
+
+SIGN = "\uffff"
+"""What `Text.words` has for each of UNEVEN."""
+
+
 class Text:
     """A text to search. What it is searched in is made as far as it is searched, and kept. Thread-safe."""
 
@@ -50,7 +57,7 @@ class Text:
     def words(self, end: int) -> str:
         """The words of the text up to `end` between spaces: folded letters in their places, one further to the right.
 
-        Every other character, and those of scripts without spaces, is a space.
+        Every other character, and those of scripts without spaces, is a space, but SIGN for UNEVEN.
 
         >>> Text("Herring, C++ and 全文x").words(40)
         ' herring  c   and   x '
@@ -79,7 +86,7 @@ def fold(text: str) -> str:
 
 def _letter_or_space(character: str) -> str:
     folded = _folded_letter(character)
-    return folded if _is_letter(folded) else " "
+    return SIGN if UNEVEN.match(character) else folded if _is_letter(folded) else " "
 
 
 def _folded_letter(letter: str) -> str:
@@ -185,12 +192,51 @@ def _common_beginning(first: str, second: str) -> str:
     return second[:length]
 
 
-def matches_of(text: Text, probes: Iterable[Probe], begin: int, end: int) -> list[Match]:
+def matches_of(text: Text, probes: Sequence[Probe], begin: int, end: int) -> list[Match]:
     """The matches of the forms of probes in a part of a text, those of a probe ascending.
 
     Pairs in scripts without spaces may overlap; other forms match whole words. What matches at `end` may be the
     beginning of a word.
     """
+    is_alike = all(is_overlapping(probe.beginning) for probe in probes)  # in these scripts, nothing is UNEVEN
+    if is_alike or SIGN not in (words := text.words(end)[begin : end + 2]):
+        return _in_even(text, probes, begin, end)
+    first = max(0, begin - 1)
+    even, places, sources = _even(text.text[first:end], words[first - begin + 1 :])
+
+    def source(place: int) -> int:
+        part = bisect.bisect_right(places, place) - 1
+        return first + min(sources[part] + place - places[part], sources[part + 1])
+
+    return [
+        (source(start), source(stop), word)
+        for start, stop, word in _in_even(Text(even), probes, begin - first, len(even))
+    ]
+
+
+def _even(text: str, words: str) -> tuple[str, list[int], list[int]]:
+    """A text with the letters that terms have for UNEVEN; where its parts begin, and where in the text."""
+    pieces, places, sources, length = [""], [0], [0], 0
+    for match in _SIGNS.finditer(words, 0, len(text)):
+        start, end = match.span()
+        start -= sources[-1] < start and "\u0300" <= text[start] <= "\u036f"  # a mark, after its letter
+        joined = " " if "\u0600" <= text[start - 1 : start] <= "\u08ff" else ""  # as in `analysis`
+        pieces += text[sources[-1] : start], _even_letters(text[start:end], joined)
+        length += start - sources[-1]
+        places += length, length + len(pieces[-1])
+        sources += start, end
+        length = places[-1]
+    return "".join([*pieces, text[sources[-1] :]]), places, [*sources, len(text)]
+
+
+@functools.lru_cache(10_000)
+def _even_letters(uneven: str, joined: str) -> str:
+    uneven = uneven.replace("\u00ad", "").replace("\u200d", "").replace("\u200c", joined)
+    return unicodedata.normalize("NFKC", uneven).casefold()
+
+
+def _in_even(text: Text, probes: Iterable[Probe], begin: int, end: int) -> list[Match]:
+    """`matches_of` a text without UNEVEN."""
     found, words, unspaced, chained = list[Match](), "", list[Match](), set[str]()
     for probe in probes:
         if is_unspaced(probe.beginning):
@@ -253,13 +299,6 @@ def _spellings(letter: str) -> str:
 def _parts_of(folded: str, begin: int, end: int, probe: Probe) -> list[Match]:
     """The matches of a form that is not one word of `Text.words` in a part of a folded text."""
     form, word = probe.beginning, probe.endings[""]
-    if _VIRAMA.search(form):
-        return [
-            (match.start(), match.end(), word)
-            for match in _with_joiners(form).finditer(folded, begin, end)
-            if not _is_letter(folded[match.start() - 1 : match.start()])
-            if not _is_letter(folded[match.end() : match.end() + 1])
-        ]
     length, places = len(form), []
     start = folded.find(form, begin, end)
     while start >= 0:
@@ -275,12 +314,6 @@ def _parts_of(folded: str, begin: int, end: int, probe: Probe) -> list[Match]:
         if not start or not _is_letter(folded[start - 1])
         if not _is_letter(folded[start + length : start + length + 1])
     ]
-
-
-@functools.lru_cache(1_000)
-def _with_joiners(form: str) -> re.Pattern[str]:
-    """What matches a form in a folded text that may have joiners beside viramas."""
-    return re.compile(_VIRAMA.sub(rf"{JOINERS}?\g<0>{JOINERS}?", form))
 
 
 def _is_letter(character: str) -> bool:
