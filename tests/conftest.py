@@ -93,14 +93,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.stash[LEFT_OUT] = Counter(category for _, category in slow)
         config.hook.pytest_deselected(items=[item for item, _ in slow])
         items[:] = [item for item in items if not item.get_closest_marker("slow")]
-    # Files that take long come first, so that the processes of pytest-xdist end at the same time.
+    # Files that take long come first, so that the processes of pytest-xdist end at the same time: those with most tests
+    # that are slow, then those that crawl.
     modules = [getattr(item, "module", None) for item in items]
-    long = {
-        module
-        for item, module in zip(items, modules, strict=True)
-        if hasattr(module, "crawl") or item.get_closest_marker("slow")
-    }
-    items.sort(key=lambda item: getattr(item, "module", None) not in long)
+    length = Counter(module for module in {*modules} if hasattr(module, "crawl"))
+    length.update(module for item, module in zip(items, modules, strict=True) if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -length[getattr(item, "module", None)])
 
 
 def pytest_collection_finish() -> None:

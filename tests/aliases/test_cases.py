@@ -10,6 +10,8 @@ from tests.support.alias_cases import TWICE, honest, saving
 from tests.support.crawls import crawl, rows, states
 from tests.support.web import Answer, Page, Web
 
+pytestmark = pytest.mark.slow("whole crawls")
+
 
 class Crawled(NamedTuple):
     """A crawl of some sites: rows by the name of the host."""
@@ -46,7 +48,6 @@ def bodies(site: dict[str, Page]) -> set[bytes]:
     return {page.body for page in site.values() if isinstance(page, Answer)}
 
 
-@pytest.mark.slow("whole crawls")
 def test_every_page_of_a_site_is_fetched(crawled: Crawled) -> None:
     """Links to other hosts in bodies have ports, so contents are counted by digest."""
     names = crawled.sites.keys() - {"part.test", "www.part.test", "twin.test", "www.twin.test"}
@@ -92,7 +93,6 @@ def test_no_rule_leads_to_another_host(crawled: Crawled) -> None:
     }
 
 
-@pytest.mark.slow("whole crawls")
 @pytest.mark.parametrize("names", [["index.test"], ["noise.test"], ["twice.test", "www.twice.test"]], ids=str)
 def test_pages_with_two_urls_are_mostly_fetched_once(saved: Crawled, names: list[str]) -> None:
     digests = {row["digest"] for name in names for row in saved.documents[name]}

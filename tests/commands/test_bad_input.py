@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -143,10 +144,21 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@pytest.fixture
-def names(crawled: Path, tmp_path: Path) -> dict[str, Path]:
-    """Places that words of a command line name."""
-    found = {name: tmp_path / name for name in _PLACES}
+class Places(NamedTuple):
+    """Places that words of a command line name, and the files there before any command."""
+
+    folder: Path
+    names: dict[str, Path]
+    before: list[dict[Path, bytes]]
+
+    def contents(self) -> list[dict[Path, bytes]]:
+        return [contents(self.folder), contents(self.names["DIR"])]
+
+
+@pytest.fixture(scope="module")
+def places(crawled: Path, tmp_path_factory: pytest.TempPathFactory) -> Places:
+    folder = tmp_path_factory.mktemp("places")
+    found = {name: folder / name for name in _PLACES}
     found["EMPTY"].mkdir()
     found["MINE"].mkdir()
     (found["MINE"] / "thesis.odt").write_text("of somebody")
@@ -154,7 +166,7 @@ def names(crawled: Path, tmp_path: Path) -> dict[str, Path]:
     found["BLANK"].write_text("\n")
     found["PICTURE"].write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)))
     found["LOOP"].symlink_to(found["LOOP"])
-    found["LOST"].symlink_to(tmp_path / "nowhere")
+    found["LOST"].symlink_to(folder / "nowhere")
     os.mkfifo(found["PIPE"])
     for name in ("TOML", "CUT", "NEWER"):
         shutil.copytree(crawled, found[name])
@@ -163,7 +175,8 @@ def names(crawled: Path, tmp_path: Path) -> dict[str, Path]:
     (found["CUT"] / "manifests" / last).write_text("{")
     newer = json.loads((crawled / "manifests" / last).read_text()) | {"schema_version": 99}
     (found["NEWER"] / "manifests" / last).write_text(json.dumps(newer))
-    return found | {"DIR": crawled}
+    made = Places(folder, found | {"DIR": crawled}, [])
+    return made._replace(before=made.contents())
 
 
 def test_there_are_enough() -> None:
@@ -171,14 +184,12 @@ def test_there_are_enough() -> None:
 
 
 @pytest.mark.parametrize(("words", "code", "names_it"), BAD, ids=[" ".join(words) for words, _, _ in BAD])
-def test_bad_input_gets_one_line_and_its_exit_code(
-    words: list[str], code: int, names_it: str, names: dict[str, Path], crawled: Path, tmp_path: Path
-) -> None:
-    before = contents(tmp_path), contents(crawled)
+def test_bad_input_gets_one_line_and_its_exit_code(words: list[str], code: int, names_it: str, places: Places) -> None:
     stem = {word: re.split("[./]", word)[0] for word in words}
+    names = places.names
     written = [word.replace(stem[word], str(names[stem[word]]), 1) if stem[word] in names else word for word in words]
     found, line = failure(*written)
     assert found == code, line
-    assert names_it in line.replace(str(crawled), "DIR").replace(f"{tmp_path}/", "")
+    assert names_it in line.replace(str(names["DIR"]), "DIR").replace(f"{places.folder}/", "")
     assert "Traceback" not in line and "Error(" not in line
-    assert (contents(tmp_path), contents(crawled)) == before
+    assert places.contents() == places.before

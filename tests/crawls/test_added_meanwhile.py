@@ -5,6 +5,7 @@ from pathlib import Path
 
 from beamtrawl.pipeline.control import End, StopSignal
 from beamtrawl.pipeline.crawl import run_crawl
+from beamtrawl.pipeline.next_action import LONGEST_WAIT
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.runners.process.lock import Lock
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
@@ -52,6 +53,6 @@ def test_while_nothing_is_due(tmp_path: Path) -> None:
     with Web(SITES) as web:
         crawl = CrawlDir(str(tmp_path))
         commit(crawl, "fetch", 1)
-        after_an_update(crawl, [("b.test", "retry", datetime.now(UTC) + timedelta(seconds=40))])
+        after_an_update(crawl, [("b.test", "retry", datetime.now(UTC) + LONGEST_WAIT - timedelta(seconds=1))])
         assert owned(tmp_path, Silent(), Waiting()).rounds == 1
         assert requested(web) == ["/late"]

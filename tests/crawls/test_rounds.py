@@ -339,7 +339,7 @@ def test_workers_that_outlive_their_driver_stop_when_the_crawl_goes_on(tmp_path:
         def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
             self.job = threading.Thread(target=super().run, args=(build, seconds))
             self.job.start()
-            assert under_way.wait(30)
+            assert under_way.wait(60)
             raise InterruptedError
 
     def third(headers: object) -> Answer:

@@ -81,26 +81,42 @@ REDIRECTING: dict[str, Page] = {
 }
 
 
+# A site that links its old addresses late: another site has linked them first.
+RENAMED: dict[str, Page] = {
+    **{f"/{n}": html(f"Step {n}", text(f"step{n}"), [f"/{n + 1}"]) for n in range(1, 4)},
+    "/": html("Home", text("home"), ["/1"]),
+    "/4": html("Step 4", text("step4"), ["/old", "/older"]),
+    "/old": redirect("/new"),
+    "/older": redirect("/chained"),
+    "/chained": redirect("/newest"),
+    "/new": html("New", text("new"), ["/leaf"]),
+    "/newest": html("Newest", text("newest")),
+    "/leaf": html("Leaf", text("leaf")),
+}
+
+# pairs of sites, of which the second links the first: for few rounds, and for many or with many requests
+Pairs = Mapping[str, tuple[Mapping[str, Page], Mapping[str, Page]]]
+PAIRS: Pairs = {
+    "copied.test": (COPIED | COPIES, linking("copied.test", sorted(COPIES)[:100])),
+    "hidden.test": (HIDDEN, linking("hidden.test", LEAVES)),
+    "renamed.test": (RENAMED, linking("renamed.test", ["/old", "/older"])),
+}
+LONG: Pairs = {
+    **{host: (site, linking(host, paths)) for host, (site, paths) in DEAD_LINKS.items()},
+    "redirecting.test": (REDIRECTING, {"/": html("B", text("b"), ["/1"]), **CHAIN}),
+}
+
+
 class Crawled(NamedTuple):
-    """A crawl of pairs of sites, of which the second links the first."""
+    """A crawl of pairs of sites."""
 
     asked: dict[str, Counter[str]]
     visits: dict[str, list[dict[str, Any]]]
     states: dict[str, str]  # by host and path
 
 
-@pytest.fixture(scope="module")
-def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
-    path = tmp_path_factory.mktemp("own_links")
-    linked: dict[str, tuple[Mapping[str, Page], Iterable[str]]] = {
-        **DEAD_LINKS,
-        "copied.test": (COPIED | COPIES, sorted(COPIES)[:100]),
-        "hidden.test": (HIDDEN, LEAVES),
-        "redirecting.test": (REDIRECTING, []),
-    }
-    sites = {name: site for name, (site, _) in linked.items()}
-    sites |= {f"to-{name}": linking(name, paths) for name, (_, paths) in linked.items()}
-    sites["to-redirecting.test"] = {"/": html("B", text("b"), ["/1"]), **CHAIN}
+def crawl_pairs(path: Path, pairs: Pairs) -> Crawled:
+    sites = {name: site for host, pair in pairs.items() for name, site in zip((host, f"to-{host}"), pair, strict=True)}
     with Web(sites) as web:
         crawl(path, [web.url(host) for host in sites])
         names = {web.authority(host): host for host in sites}
@@ -112,13 +128,23 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     return Crawled(found, visits, known)
 
 
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    return crawl_pairs(tmp_path_factory.mktemp("own_links"), PAIRS)
+
+
+@pytest.fixture(scope="module")
+def crawled_long(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    return crawl_pairs(tmp_path_factory.mktemp("long"), LONG)
+
+
 @pytest.mark.slow("whole crawls")
 @pytest.mark.parametrize("host", DEAD_LINKS)
-def test_dead_links_of_another_site_do_not_make_a_trap_of_the_pages(crawled: Crawled, host: str) -> None:
-    site, found = DEAD_LINKS[host][0], crawled.asked[host]
+def test_dead_links_of_another_site_do_not_make_a_trap_of_the_pages(crawled_long: Crawled, host: str) -> None:
+    site, found = DEAD_LINKS[host][0], crawled_long.asked[host]
     assert site.keys() <= found.keys()
     assert found.total() - len(site) <= MOST
-    useless = Counter(row["round"] for row in crawled.visits[host] if row["status"] == 404)
+    useless = Counter(row["round"] for row in crawled_long.visits[host] if row["status"] == 404)
     by_round = [useless[number] for number in range(2, 8)]
     assert by_round == sorted(by_round, reverse=True)
 
@@ -133,9 +159,10 @@ def test_pages_that_only_another_site_links_are_found(crawled: Crawled) -> None:
     assert found.total() <= len(HIDDEN) + 2  # two paths that cannot exist
 
 
-def test_another_site_does_not_spend_the_redirects_of_a_page(crawled: Crawled) -> None:
-    found = crawled.asked["redirecting.test"]
-    assert crawled.states["redirecting.test/new"] == "fetched"
+@pytest.mark.slow("whole crawls")
+def test_another_site_does_not_spend_the_redirects_of_a_page(crawled_long: Crawled) -> None:
+    found = crawled_long.asked["redirecting.test"]
+    assert crawled_long.states["redirecting.test/new"] == "fetched"
     assert found["/old"] == 2
     assert max(found.values()) == 2
 
@@ -193,22 +220,5 @@ def test_a_page_that_is_nearer_than_known_is_visited_again_for_its_links(tmp_pat
             assert ("/leaf" in found[host]) is (depth == 1), host
 
 
-# A site that links its old addresses late: another site has linked them first.
-RENAMED: dict[str, Page] = {
-    **{f"/{n}": html(f"Step {n}", text(f"step{n}"), [f"/{n + 1}"]) for n in range(1, 4)},
-    "/": html("Home", text("home"), ["/1"]),
-    "/4": html("Step 4", text("step4"), ["/old", "/older"]),
-    "/old": redirect("/new"),
-    "/older": redirect("/chained"),
-    "/chained": redirect("/newest"),
-    "/new": html("New", text("new"), ["/leaf"]),
-    "/newest": html("Newest", text("newest")),
-    "/leaf": html("Leaf", text("leaf")),
-}
-
-
-def test_a_redirect_that_another_site_linked_first_is_requested_once(tmp_path: Path) -> None:
-    with Web({"a.test": RENAMED, "b.test": linking("a.test", ["/old", "/older"])}) as web:
-        crawl(tmp_path, [web.url("a.test"), web.url("b.test")])
-        found = Counter(asked(web, "a.test"))
-    assert found == Counter(dict.fromkeys(RENAMED, 1))
+def test_a_redirect_that_another_site_linked_first_is_requested_once(crawled: Crawled) -> None:
+    assert crawled.asked["renamed.test"] == Counter(dict.fromkeys(RENAMED, 1))

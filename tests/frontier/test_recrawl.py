@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
@@ -172,42 +171,52 @@ def test_pages_that_are_visited_again_changed_or_not(tmp_path: Path) -> None:
     assert [index.search(query).total for query in ("wheel", "still")] == [1, 0]
 
 
-@pytest.mark.parametrize(
-    ("header", "reason", "column"),
-    [
-        (("X-Robots-Tag", "noindex"), "denied_meta", ("noindex", True)),
-        (("X-Robots-Tag", "unavailable_after: 2020-01-01"), "denied_meta", ("noindex", True)),
-        (("Content-Usage", "search=n"), "denied_search", ("search", False)),
-    ],
-)
-def test_what_a_304_says_of_the_index_holds_at_once(
-    header: tuple[str, str], reason: str, column: tuple[str, bool], tmp_path: Path
-) -> None:
+# a header of a 304, the reason of the state that it leads to, and a column of the document
+SAID_BY_304 = {
+    "index": (("X-Robots-Tag", "noindex"), "denied_meta", ("noindex", True)),
+    "end": (("X-Robots-Tag", "unavailable_after: 2020-01-01"), "denied_meta", ("noindex", True)),
+    "search": (("Content-Usage", "search=n"), "denied_search", ("search", False)),
+}
+
+
+def test_what_a_304_says_of_the_index_holds_at_once(tmp_path: Path) -> None:
     """As nginx, whose `add_header` adds it to a 304 too; its headers replace the stored ones (RFC 9111, 3.2)."""
-    first, more = html("Mill", "The wheel turns."), list[tuple[str, str]]()
+    is_said = False
 
-    def page(headers: Mapping[str, str]) -> Answer:
-        if headers.get("if-none-match") == '"v1"':
-            return Answer(304, headers=tuple(more))
-        return Answer(body=first.body, headers=(*first.headers, ("ETag", '"v1"'), *more))
+    def page(word: str, header: tuple[str, str]) -> Page:
+        first = html("Mill", f"The wheel of the {word} turns.")
 
-    def found() -> int:
-        return Index.open(CrawlDir(str(tmp_path))).search("wheel").total
+        def answer(headers: Mapping[str, str]) -> Answer:
+            more = [header] if is_said else []
+            if headers.get("if-none-match") == '"v1"':
+                return Answer(304, headers=tuple(more))
+            return Answer(body=first.body, headers=(*first.headers, ("ETag", '"v1"'), *more))
 
-    with Web({"a.test": {"/": page}}) as web:
-        crawl(tmp_path, [url := web.url("a.test")])
+        return answer
+
+    def found() -> set[str]:
+        return {hit.url for hit in Index.open(CrawlDir(str(tmp_path))).search("wheel").hits}
+
+    def last(table: str, name: str) -> dict[str, Any]:
+        return {row["url"]: row[name] for row in rows(tmp_path, table)}
+
+    with Web({"a.test": {f"/{word}": page(word, said[0]) for word, said in SAID_BY_304.items()}}) as web:
+        said = {web.url("a.test", f"/{word}"): of for word, of in SAID_BY_304.items()}
+        crawl(tmp_path, said)
         crawl(tmp_path, rounds=1, **NOW_AGAIN)
-        assert (found(), states(tmp_path)[url]["reason"]) == (1, "not_modified")
-        more.append(header)
+        assert (found(), last("urls", "reason")) == ({*said}, dict.fromkeys(said, "not_modified"))
+        is_said = True
         crawl(tmp_path, rounds=1, **NOW_AGAIN)
-        assert (found(), states(tmp_path)[url]["reason"]) == (0, reason)
+        assert (found(), last("urls", "reason")) == (set(), {url: reason for url, (_, reason, _) in said.items()})
+        assert last("visits", "outcome") == dict.fromkeys(said, "not_modified")
         crawl(tmp_path, rounds=1)
-        assert rows(tmp_path, "documents")[-1][column[0]] is column[1]
-        assert [row["outcome"] for row in rows(tmp_path, "visits")][2:] == ["not_modified", "fetched"]
-        assert found() == 0
-        more.clear()
+        for url, (_, _, (column, value)) in said.items():
+            assert last("documents", column)[url] is value
+        assert last("visits", "outcome") == dict.fromkeys(said, "fetched")
+        assert found() == set()
+        is_said = False
         crawl(tmp_path, rounds=1, **NOW_AGAIN)
-        assert found() == 1
+        assert found() == {*said}
 
 
 def test_a_page_that_waits_in_the_frontier_is_not_put_there_again(tmp_path: Path) -> None:

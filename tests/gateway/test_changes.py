@@ -272,7 +272,7 @@ class Held(CrawlDir):
     def manifests(self) -> list[Manifest]:
         if threading.current_thread().name == "first":
             self.reached.set()
-            assert self.go.wait(30)
+            assert self.go.wait(60)
         return super().manifests()
 
 
@@ -283,7 +283,7 @@ def test_a_second_comparison_at_the_same_time_is_refused(changed: CrawlDir) -> N
     answers: list[int] = []
     first = threading.Thread(name="first", target=lambda: answers.append(app.test_client().get("/changes").status_code))
     first.start()
-    assert crawl.reached.wait(30)
+    assert crawl.reached.wait(60)
     refused = app.test_client().get("/changes.atom")
     crawl.go.set()
     first.join()

@@ -63,7 +63,7 @@ def test_promises_survive_a_power_cut_once_they_are_synced(tmp_path: Path) -> No
     crawl, disk = CrawlDir(str(folder)), SimulatedDisk(kept, Fault("none"))
     with filesystem.mounted(str(folder), disk):
         log = PromiseLog(crawl, "000001-fetch-ab", sync_interval=0.01)
-        patience = time.monotonic() + 30
+        patience = time.monotonic() + 60
         for times, host in enumerate(("a.test", "b.test"), 1):  # the second sync begins when the first has ended
             log.write(promise(host, 120))
             while disk.operations.count("sync_folder") < times:

@@ -71,7 +71,7 @@ def assert_same(found, expected):
 )
 def test_links_of_several_blocks_are_ranked_as_those_of_one_partition(tmp_path, seed, engine):
     directory = random_crawl(tmp_path, seed)
-    assert_same(ranked(directory, 2 * BLOCK + 1, engine), ranked(directory))
+    assert_same(ranked(directory, BLOCK + 1, engine), ranked(directory))
     assert directory.names("attempts") == []
 
 

@@ -33,7 +33,7 @@ def test_a_guard_excludes_others_until_it_ends(tmp_path):
     order, inside, waiting = [], threading.Event(), threading.Event()
 
     def other():
-        inside.wait(30)
+        inside.wait(60)
         waiting.set()
         with filesystem.guard(str(tmp_path)):
             order.append("other")
@@ -42,7 +42,7 @@ def test_a_guard_excludes_others_until_it_ends(tmp_path):
     thread.start()
     with filesystem.guard(str(tmp_path)):
         inside.set()
-        waiting.wait(30)
+        waiting.wait(60)
         thread.join(0.1)  # it would end here if it were not excluded
         order.append("first")
     thread.join()

@@ -38,7 +38,7 @@ def successes(work: Callable[[], object]) -> int:
     ready, done = threading.Barrier(WRITERS), []
 
     def attempt() -> None:
-        ready.wait(30)
+        ready.wait(60)
         try:
             work()
             done.append(True)
@@ -93,12 +93,12 @@ def test_a_heartbeat_is_one_request_and_ends_with_the_ownership(store: Store, cr
     lock = Lock(crawl, on_lost=lost.set, heartbeat=0.05)
     claimed = lock.__enter__()
     store.requests.clear()
-    patience = time.monotonic() + 30
+    patience = time.monotonic() + 60
     while sum(store.requests.values()) < 3:
         assert time.monotonic() < patience
     assert set(store.requests) == {"PUT if"}
     crawl.write_text(LOCK, json.dumps({"host": "elsewhere", "pid": 1, "beat": time.time(), "token": "another"}))
-    assert lost.wait(30)
+    assert lost.wait(60)
     with pytest.raises(CrawlDirError, match="was taken over by process 1 on elsewhere"):
         claimed.commit(manifest())
     with pytest.raises(LockedError, match="was taken over"):

@@ -34,7 +34,7 @@ class Requests:
             self.names.append(path.name)
             self.bytes += end - start
         if self._waves:
-            self._waves[number].wait(30)
+            self._waves[number].wait(60)
         if self.delay:
             time.sleep(self.delay)
         with path.open("rb") as file:
