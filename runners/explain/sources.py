@@ -26,8 +26,6 @@ from ...transforms.urls import canonical as urls
 _UNREAD = {"visits": ("headers", "body"), "documents": ("text", "headings"), "hosts": ("latency",)}
 """Columns that no record has."""
 
-_READ_AGAIN = ("urls", "visits")  # for each link on the way from a seed; by host, and by the target of redirects
-
 
 class Sources(NamedTuple):
     """Where records are read: an open crawl."""
@@ -38,7 +36,7 @@ class Sources(NamedTuple):
     seed_hosts: frozenset[str]
     scope: CrawlScope
     settings: Settings
-    footers: dict[str, pq.FileMetaData]  # of files that are read again
+    footers: dict[str, dict[str, pq.FileMetaData]]  # of the files of tables that are read again
 
     @property
     def robot(self) -> str:
@@ -53,9 +51,8 @@ class Sources(NamedTuple):
             waiting = Waiting.of(self.manifests)
             yield from (rows.select(names) for rows in matching_waiting(root, waiting, wanted))
         else:
-            footers = self.footers if table in _READ_AGAIN else None
             for path in paths_of(self.manifests, table):
-                yield from matching_rows(root, path, schema, wanted, names, footers)
+                yield from matching_rows(root, path, schema, wanted, names, self.footers.get(table))
 
     def load(self, table: str, wanted: Wanted, columns: Sequence[str] = ()) -> None:
         """Let the views of a table show what `read` yields, and nothing else."""
@@ -101,7 +98,7 @@ def open_sources(crawl: CrawlDir, settings: Settings) -> Sources:
         seed_hosts=read_hosts(crawl.root, paths_of(manifests, "seeds"), SEEDS),
         scope=CrawlScope.of(crawl.root, settings.scope, settings.documents, paths_of(manifests, "seeds")),
         settings=settings,
-        footers={},
+        footers={"urls": {}, "visits": {}},  # for each link on the way from a seed; for redirects
     )
 
 
