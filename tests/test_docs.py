@@ -153,7 +153,8 @@ def test_commands_are_understood(page: Path) -> None:
 
 @each_page
 def test_queries_run_on_the_tables(page: Path) -> None:
-    queries = [words[2] for words in commands(page) if words[0] == "sql"]
+    if not (queries := [words[2] for words in commands(page) if words[0] == "sql"]):
+        return  # tables for each page take most of the time
     with duckdb.connect() as connection:
         for name, schema in TABLES.items():
             connection.register(name, schema.empty_table())
