@@ -6,10 +6,8 @@ Without --all, the tests marked slow are left out, and named at the end by categ
 """
 
 import os
-import shutil
 import subprocess
 import sys
-import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,12 +16,6 @@ PACKAGE_TREE = ROOT / ".cache" / "packages" / "beamtrawl"
 
 PROCESSES = (os.cpu_count() or 1) + 1
 """Processes of pytest. Many tests wait for delays, time-outs and processes: with one per core, two fifths are idle."""
-
-MEMORY = Path("/dev/shm")
-"""A file system in memory, on Linux: a disk takes milliseconds for each of the twenty files that a round syncs."""
-
-ROOM = 6 << 30
-"""Bytes that must be free there for the files of tests; all of them are a gigabyte or two."""
 
 STEPS = (
     ("ruff", "format", "--check", "."),
@@ -61,23 +53,12 @@ def main() -> int:
         chosen.append("--short")
     # The tests start hundreds of processes; each would compile the package again.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    files = MEMORY / f"beamtrawl-tests-{zlib.crc32(bytes(ROOT)):08x}"
-    if has_room():
-        chosen.insert(0, f"--basetemp={files}")
     for step in STEPS:
         words = [sys.executable, "-m", *step, *(chosen if step[0] == "pytest" else ())]
         print("$", " ".join(["python", *words[1:]]), flush=True)
         if code := subprocess.run(words, cwd=ROOT, env=environment, check=False).returncode:
             return code
-    shutil.rmtree(files, ignore_errors=True)  # after a failure they stay, until the next run
     return 0
-
-
-def has_room() -> bool:
-    """Whether the files of tests may be in memory, where some of them are programs to run."""
-    if not MEMORY.is_dir() or not os.access(MEMORY, os.W_OK) or os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:
-        return False
-    return shutil.disk_usage(MEMORY).free > ROOM
 
 
 if __name__ == "__main__":
