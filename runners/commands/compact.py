@@ -14,7 +14,7 @@ from ...pipeline.compaction.garbage import fold_history
 from ...pipeline.compaction.rebuild_index import differs, rank_anew, reindex
 from ...transforms.blocks.files import read_blocks
 from ...transforms.blocks.rules import Blocks
-from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_dir import CrawlDir, files_of
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.directory.table_runs import all_runs
 from ...transforms.indexing.merge_policy import ALL
@@ -63,7 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
         if settings.storage.body_rounds is not None:
             dropped = drop_bodies(claimed, chosen, settings.storage.body_rounds, damage=damage)
         choices = [partial(choose_segments, policy=ALL), partial(choose_tables, select=all_runs)]
-        merged = [dropped, merge(claimed, chosen, choices, damage, warn), *rank_anew(claimed, chosen)]
+        merged = [dropped, merge(claimed, chosen, choices, damage, warn)]
+        if not damage.is_in(files_of(claimed.manifests(), "links")):  # else it is told already
+            merged += rank_anew(claimed, chosen)
         done = [describe_manifest(manifest) for manifest in merged if manifest]
         print("\n".join(done) if done else "nothing to merge")
         fold_history(claimed, datetime.now(UTC))

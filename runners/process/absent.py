@@ -37,10 +37,7 @@ def absent(names: Collection[str]) -> Iterator[None]:
 
 
 def keep_pandas_out() -> None:
-    """Let Arrow look for pandas now, and find none: else it imports it with its first array, where it is installed.
-
-    That costs 0.3 CPU seconds of each process. A plug-in can import pandas all the same.
-    """
+    """Let Arrow look for pandas, and find none: else its first array imports it (0.3 CPU s). Plug-ins may import it."""
     import pyarrow as pa  # noqa: PLC0415 - help does without
 
     with absent({"pandas"}):
