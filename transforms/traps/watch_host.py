@@ -148,7 +148,7 @@ def _answers(requests: Collection[YieldRow], known: Collection[str]) -> dict[str
     """
     missing = (row for row in requests if row["outcome"] == Outcome.GONE and row["kind"] is None)
     answers: dict[str, int | None] = dict.fromkeys({_folder(row["url"]) for row in missing}.difference(known))
-    return answers | {_folder(row["referrer"] or ""): row["frame"] for row in requests if row["kind"] == PROBE}
+    return answers | {_folder(row["referrer"] or row["url"]): row["frame"] for row in requests if row["kind"] == PROBE}
 
 
 def _folder(url: str) -> str:
