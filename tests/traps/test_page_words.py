@@ -18,17 +18,17 @@ PAGES = st.tuples(TEXTS, TEXTS, URLS, st.lists(URLS, max_size=3))
 
 def plainly(title: str, text: str, url: str, links: list[str]) -> PageWords:
     folder = url[: url.rfind("/") + 1]
-    names = [link[len(folder) :] for link in links if link.startswith(folder)]
+    below = [link[len(folder) :] for link in links if link.startswith(folder)]
     numbered = [link for link in links if re.sub("[0-9]+", "#", link) == re.sub("[0-9]+", "#", url)]
-    near = [url, *(name for name in names if "/" not in name), *numbered]
-    urls = (" ".join(some).lower() for some in (near, [url]))
+    near = [url, *(link for link in below if "/" not in link), *numbered]
+    urls = (" ".join(some).lower() for some in (near, [url, *below]))
     own, named = ({*_PART.findall(some), *re.findall("[0-9]+", some)} for some in urls)
     numbers = {part for part in own if part.isdecimal()}
     titled = {word for word in _WORD.findall(title.lower()) if not numbers.issuperset(_PART.findall(word))}
     told = {word for word in _WORD.findall(text.lower()) if not own.issuperset(_PART.findall(word))}
-    heading = {word for word in _WORD.findall(title.lower()) if not named.issuperset(_PART.findall(word))}
+    of_urls = {word for word in titled | told if named.issuperset(_PART.findall(word))}
     return PageWords(*(np.sort([*map(zlib.crc32, map(str.encode, words))]).astype(np.uint32).tobytes() for words in (
-        titled, titled | told, heading)))  # fmt: skip
+        titled, titled | told, of_urls)))  # fmt: skip
 
 
 @given(PAGES)

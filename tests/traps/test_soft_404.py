@@ -9,8 +9,8 @@ from beamtrawl.transforms.batches.batch_schemas import YieldRow
 from beamtrawl.transforms.documents.page_yield import yield_rows
 from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.tables.schemas import VISITS
-from beamtrawl.transforms.traps.page_words import hashes
-from beamtrawl.transforms.traps.soft_404 import Evidence, frames_of, impossible_url, suspected
+from beamtrawl.transforms.traps.page_words import hashes, page_words
+from beamtrawl.transforms.traps.soft_404 import Answers, ErrorPages, Evidence, impossible_url, suspected
 
 # URL: the pattern of those that cannot exist
 IMPOSSIBLE = {
@@ -29,60 +29,105 @@ def test_what_cannot_exist_is_beside_a_page(url: str, pattern: str) -> None:
     assert len({made, impossible_url(url, b"other"), impossible_url(made, b"key")}) == 3
 
 
-FRAME = 7
+def row(url: str, title: str, text: str | None, links: tuple[str, ...] = ()) -> YieldRow:
+    words = page_words(title, text or "", url, links)
+    found = dict.fromkeys(YieldRow.__annotations__) | {"url": url, "title_words": words.title, "frame": 7}
+    return found | {"words": None if text is None else words.text, "own_words": words.own}  # type: ignore[return-value]
 
 
-def page(url: str, frame: int = FRAME) -> YieldRow:
-    return dict.fromkeys(YieldRow.__annotations__) | {"url": url, "frame": frame}  # type: ignore[return-value]
+FIRST, SECOND = "http://a.test/b/qwertyuiopas.html", "http://a.test/b/asdfghjklqwe.html"
+SORRY = "Sorry, there is nothing here by the name of"
 
-
-# columns of rows of trap_samples, oldest first, with the rest of their template: the frame of the answer
-ANSWERED = {
-    "asked": ([("", "asked", None)], None),
-    "no page": ([("", "asked", None), ("", "none", None)], None),
-    "a page": ([("", "asked", None), ("", "one", FRAME)], FRAME),
-    "two answers of an earlier version": ([(".html", "same", FRAME), ("/", "random", None)], FRAME),
+# texts of the two answers, None for no page: what they tell
+ANSWERS = {
+    "errors": (None, None, ErrorPages.NONE),
+    "a page and an error": ("Welcome to a page", None, ErrorPages.NONE),
+    "an error and a page": (None, "Welcome to a page", ErrorPages.NONE),
+    "the same page": ("Please look elsewhere", "Please look elsewhere", ErrorPages.SAME),
+    "the same words and the name": (f"{SORRY} qwertyuiopas", f"{SORRY} asdfghjklqwe", ErrorPages.SAME),
+    "other words each time": ("bado kafu rilo mesa", "tiki lemo sadu nofe", ErrorPages.RANDOM),
 }
 
 
-@pytest.mark.parametrize(("rows", "frame"), ANSWERED.values(), ids=ANSWERED)
-def test_the_answer_of_a_folder_is_its_frame(rows: list, frame: int | None) -> None:
-    named = [
-        {"template": f"/b/**{end}", "round": number, "answer": answer, "answer_frame": known}
-        for number, (end, answer, known) in enumerate(rows)
-    ]
-    unasked = {"template": "/c/**", "round": 1, "answer": None}
-    assert frames_of([unasked, *reversed(named)]) == {"/b": frame}
+def learn(*answers: YieldRow) -> Answers:
+    known = Answers(ErrorPages.ASKED)
+    for answer in answers:
+        known = known.after(answer)
+    return known
 
 
-# folders of pages, of the pages that link them, pages, their frames, how many of these others link: the folders asked
+@pytest.mark.parametrize(("first", "second", "answer"), ANSWERS.values(), ids=ANSWERS)
+def test_answers_tell_whether_a_host_answers_anything(
+    first: str | None, second: str | None, answer: ErrorPages
+) -> None:
+    one, other = row(FIRST, "Oh", first), row(SECOND, "Oh", second)
+    assert learn(one).answer == (ErrorPages.NONE if first is None else ErrorPages.ONE)
+    assert learn(one, other).answer == answer
+
+
+SAME = learn(*(row(url, "Nothing found", f"{SORRY} {url}") for url in (FIRST, SECOND)))
+GONE = "http://a.test/b/rado-12/lemo/"
+
+# what is known of the family, page, whether it is one of a series: whether it is a soft 404
+PAGES = {
+    "the answer, with the words of its URL": (SAME, row(GONE, "Nothing found", f"{SORRY} rado-12 lemo"), False, True),
+    "the answer with its URL in the title": (SAME, row(GONE, "Nothing found: lemo", f"{SORRY} rado-12"), False, True),
+    "the answer with the words of its links": (
+        SAME,
+        row(GONE, "Nothing found", f"{SORRY} kita masu", (f"{GONE}kita/x/", f"{GONE}masu/")),
+        False,
+        True,
+    ),
+    "a page of its own": (SAME, row(GONE, "Lemo", "A town in the north"), False, False),
+    "a page in the answer's words and two of its own": (
+        SAME, row(GONE, "Nothing found", f"{SORRY} bado kafu"), False, False,
+    ),
+    "a host that answers errors": (Answers(ErrorPages.NONE), row(GONE, "Lemo", "Lemo"), True, False),
+    "a host that has not answered": (Answers(ErrorPages.ASKED), row(GONE, "Lemo", "Lemo"), True, False),
+    "random answers, a series": (Answers(ErrorPages.RANDOM), row(GONE, "Bado", "kafu rilo mesa"), True, True),
+    "random answers, linked from news": (Answers(ErrorPages.RANDOM), row(GONE, "Bado", "kafu rilo mesa"), False, False),
+    "random answers in one frame": (Answers(ErrorPages.RANDOM, frame=7), row(GONE, "Oh", "kafu rilo"), False, True),
+    "random answers in another frame": (Answers(ErrorPages.RANDOM, frame=8), row(GONE, "Oh", "kafu"), False, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("known", "page", "is_series", "is_soft"), PAGES.values(), ids=PAGES)
+def test_pages_like_the_answer_are_soft_404s(known: Answers, page: YieldRow, is_series: bool, is_soft: bool) -> None:
+    assert known.has(page, is_series=is_series) == is_soft
+
+
+# folders of pages, folders of the pages that link them, pages, how many of these others link, whether they are named:
+# the families to be asked
 SUSPICIONS = {
-    "in one frame": ("ab", "ab", 8, 1, 0, {"/a", "/b"}),
-    "fewer": ("ab", "ab", 7, 1, 0, set()),
-    "of a list": ("ab", "c", 99, 1, 0, set()),
-    "in frames of their own": ("a", "a", 99, 20, 0, set()),
-    "that link each other": ("a", "a", 99, 1, 99, set()),
-    "some of which others link": ("a", "a", 20, 1, 12, {"/a"}),
-    "most of which others link": ("a", "a", 20, 1, 13, set()),
-    "in many folders": ("abcdefghijkl", "a", 24, 1, 0, {f"/{name}" for name in "abcdefgh"}),
-    "one in each of many folders": ("abcdefghijkl", "a", 12, 1, 0, set()),
+    "pages that such pages link": ("ab", "ab", 8, 0, False, {"/a/**.html", "/b/**.html"}),
+    "fewer": ("ab", "ab", 7, 0, False, set()),
+    "of a list": ("ab", "c", 99, 0, False, set()),
+    "that link each other": ("a", "a", 99, 99, False, set()),
+    "half of which link each other": ("a", "a", 20, 10, False, {"/a/**.html"}),
+    "most of which link each other": ("a", "a", 20, 11, False, set()),
+    "named pages of a list": ("a", "c", 8, 0, True, {"/a/**.html"}),
+    "few of them": ("a", "c", 7, 0, True, set()),
 }
 
 
 @pytest.mark.parametrize(
-    ("folders", "sources", "count", "frames", "known", "asked"), SUSPICIONS.values(), ids=SUSPICIONS
+    ("folders", "sources", "count", "known", "is_named", "asked"), SUSPICIONS.values(), ids=SUSPICIONS
 )
-def test_a_folder_is_asked_for_pages_in_one_frame(folders, sources, count, frames, known, asked) -> None:
+def test_a_host_is_asked_for_pages_that_lead_on_and_on(folders, sources, count, known, is_named, asked) -> None:
     pages = [
         Evidence(
-            page(f"http://a.test/{(name := folders[number % len(folders)])}/kafu{number}", number % frames),
-            f"/{name}",
+            row(f"http://a.test/{folder}/kafu{number}.html", "Sorry", ""),
+            f"/{folder}/**.html",
             f"/{sources[number % len(sources)]}",
+            is_named,
         )
         for number in range(count)
+        for folder in folders[number % len(folders)]
     ]
-    links = [hashes(map(str, range(99))), hashes(one.page["url"] for one in pages[:known])]
-    assert suspected(pages, links).keys() == asked
+    sizes, linked = {f"/{folder}/**.html": count for folder in folders}, [hashes(map(str, range(99)))]
+    linked.append(hashes(one.page["url"] for one in pages[:known]))
+    assert suspected(pages, linked, sizes).keys() == asked
+    assert not suspected([one._replace(page=row(f"{GONE}?x=1", "", "")) for one in pages], linked, sizes)
 
 
 def test_a_page_among_others_has_the_frame_of_an_answer_to_a_probe() -> None:

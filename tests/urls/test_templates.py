@@ -89,7 +89,7 @@ def test_what_a_person_has_named(token: str) -> None:
 def row_of(title: str, text: str, url: str = "http://a.test/", links: tuple = ()) -> Any:
     """What a family reads of the row of a page."""
     words = page_words(title, text, url, links)
-    return {"words": words.text, "title_words": words.title}
+    return {"words": words.text, "title_words": words.title, "own_words": words.own}
 
 
 def novelty(family_: Family, title: str, text: str = "", url: str = "http://a.test/x/1", links: tuple = ()) -> tuple:
@@ -132,4 +132,4 @@ def test_words_of_other_pages_are_no_news() -> None:
 
 def test_words_of_earlier_rounds_are_known() -> None:
     row = row_of("Old tin", "red shoes")
-    assert tuple(Family([row["words"]]).take(row)) == (False, False, set())
+    assert tuple(Family([row["words"]]).take(row)) == (False, False, False, set())

@@ -100,6 +100,7 @@ class YieldRow(TypedDict):
     outcome: Text
     title_words: Binary | None  # hashes of words that may be news; null: no page
     words: Binary | None  # the same for title and text
+    own_words: Binary | None  # those of them that are in the page's URL, or in its links below its folder
     links: Binary | None  # hashes of the URLs that it links
     frame: Int64 | None  # equal for pages that are alike but for words of the text and of the page's URL
     kind: Text | None  # probe: a path that cannot exist; null: a page

@@ -10,7 +10,8 @@ from ..parsing.html_links import followed
 from ..parsing.source import Page
 from ..tables.schemas.fetching import VisitRow
 from ..tables.sitemap_terms import LESSER
-from ..traps.page_words import hashes, page_words
+from ..traps.novelty import unpack
+from ..traps.page_words import PageWords, hashes, page_words
 
 _TEXT, _LINKS, _ANCHOR = 1500, 100, 60  # maximum characters of a text, links, and characters of an anchor
 
@@ -39,7 +40,8 @@ def yield_rows(visits: Iterable[tuple[VisitRow, Page | None]]) -> list[YieldRow]
             text = " ".join([page.text[:_TEXT], *(link.anchor[:_ANCHOR] for link in links)])
             words = page_words(page.title, text, row["url"], urls := [link.url for link in links])
             row["links"] = hashes(urls)
-            row["title_words"], row["words"], row["frame"] = words.title, words.text, _frame(words.heading, page)
+            row["title_words"], row["words"], row["own_words"] = words
+            row["frame"] = _frame(words, page)
     return rows
 
 
@@ -53,9 +55,10 @@ def _is_evidence(visit: VisitRow, page: Page | None) -> bool:
     return page is not None or visit["outcome"] in WITHOUT_PAGE
 
 
-def _frame(heading: bytes, page: Page) -> int:
+def _frame(words: PageWords, page: Page) -> int:
     """What answers to paths that cannot exist have in common: title, number of links, and classes of elements.
 
     Headings are left out: those that most pages of a batch share are removed, but not from answers to probes.
     """
-    return zlib.crc32(repr((heading, len(page.links), page.media_type, page.traits.structure)).encode())
+    title = sorted(unpack(words.title) - unpack(words.own))
+    return zlib.crc32(repr((title, len(page.links), page.media_type, page.traits.structure)).encode())

@@ -1,16 +1,19 @@
 """Which pages of a host are news: words and titles that its other pages have not shown."""
 
-from collections.abc import Collection, Mapping
+import itertools
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from ..batches.batch_schemas import YieldRow
 from ..tables.schemas import Row
 from ..urls.canonical import url_key
 from ..urls.templates import family
+from . import soft_404
 from .discovery import UrlShape
 from .judge import Counts
-from .novelty import ENOUGH, Family, pack, unpack
-from .soft_404 import Evidence, folder_of, suspected
+from .novelty import Family, pack
+from .soft_404 import Answers, ErrorPages, Evidence, folder_of
 from .template_rows import Kind
 
 _VARIED, _LARGE = 5, 1_000
@@ -59,59 +62,65 @@ def is_stacked(url: str, original: bytes) -> bool:
 class HostNews:
     """What the pages of a host have shown, in earlier rounds and in this one, by family of templates.
 
-    `trap_samples` are the rows of earlier rounds, which had so many `pages`; `frames` are those of the answers to paths
-    that cannot exist, by folder, None for no page. Pages that only other sites link come last: these know what the
-    others have shown, but not the reverse.
+    `trap_samples` are the rows of earlier rounds, which had so many `pages`; `answers` is what the answers of this
+    round to URLs that cannot exist say of their families. Pages that only other sites link come last: these know what
+    the others have shown, but not the reverse.
     """
 
-    def __init__(self, trap_samples: Collection[Row], pages: int, frames: Mapping[str, int | None]) -> None:
+    def __init__(
+        self, trap_samples: Collection[Row], pages: int, asked: Mapping[str, Answers], answers: Mapping[str, Answers]
+    ) -> None:
         words = dict[str, list[bytes]]()
         for row in trap_samples:
             words.setdefault(row["template"], []).extend(row["words"])
         self._families = {group: Family(seen) for group, seen in words.items()}
         self._words = set[int]().union(*(one.seen for name, one in self._families.items() if name[:1] == "/"))
         self._telling = sum(row["telling"] or 0 for row in trap_samples if row["template"][:1] == "/")
-        self._pages, self._frames, self._links = pages, frames, list[bytes]()
-        self._poor = list[Evidence]()  # pages with nothing new in title or text
+        self._pages, self._answers = pages, dict(answers)
+        self._asked = {**asked, **answers}
+        self._refusing = {folder_of(name) for name, one in self._asked.items() if one.answer is ErrorPages.NONE}
+        self._evidence, self._sizes, self._links = list[Evidence](), Counter[str](), list[bytes]()
 
     def take(self, request: YieldRow, shape: UrlShape, kind: Kind, duplicates: Duplicates) -> Counts:
         """Add a page and return what it counts as: fresh, with news, different; `FAILED` if any address gives it."""
         group, is_series = family(shape.template), kind is not Kind.PLAIN
-        folder = folder_of(group)
-        if self._frames.get(folder) == request["frame"] is not None:
+        answers = self._asked.get(group)
+        is_answer = answers is not None and answers.has(request, is_series=is_series)
+        if answers is not None and is_answer and answers.frame == request["frame"] and request["depth"]:
             return FAILED
         words = self._families.setdefault(FOREIGN * (kind is Kind.FOREIGN) + group, Family())
         telling = words.telling
         added = words.take(request, self._words if is_series else frozenset())
         self._telling += words.telling - telling
-        new = added.words - self._words
-        self._words |= new
+        self._words |= added.words
         self._pages += 1
-        is_copy = duplicates.has_copy(request)
+        is_copy = is_answer or duplicates.has_copy(request)
         is_uniform = self._telling < _VARIED and self._pages < _LARGE
         is_told = added.has_new_title or (added.is_news and request["url_key"] not in duplicates.near)
         is_news = not is_copy and (is_told or is_uniform)
         is_fresh = is_news or (not is_series and not is_copy)
+        is_named = added.is_named or not is_news
         self._links.append(request["links"] or b"")
-        title = new.intersection(unpack(request["title_words"]))
-        told = bool(title) + (len(new - title) >= ENOUGH)
-        if told < 2 and is_fresh and not is_uniform and folder not in self._frames and "?" not in request["url"]:
+        if is_fresh and not is_uniform and answers is None and folder_of(group) not in self._refusing:
             origin = folder_of(family(shape.referrer)) if shape.referrer else None
-            self._poor.append(Evidence(request, folder, origin if told else folder))
+            if is_series or is_named or not added.has_new_title:
+                self._evidence.append(Evidence(request, group, origin, is_named))
+            self._sizes[group] += 1
         return Counts(pages=1, fresh=int(is_fresh), news=int(is_news), different=int(not is_copy))
 
     def suspected(self) -> dict[str, YieldRow]:
-        """A page of each folder that may answer any URL with a page."""
-        return suspected(self._poor, self._links)
+        """A page of each family that may answer any URL with a page, of as many as are asked at once."""
+        found = soft_404.suspected(self._evidence, self._links, self._sizes)
+        return dict(itertools.islice(found.items(), soft_404.ASKED_AT_ONCE))
 
-    def rows(self, host: str, round_: int, answers: Mapping[str, Row], forms: Collection[int]) -> list[Row]:
-        """The rows of trap_samples of the round; `answers` are their columns by folder."""
+    def rows(self, host: str, round_: int, asked: Iterable[str], forms: Collection[int]) -> list[Row]:
+        """The rows of trap_samples of the round, in which URLs that cannot exist are requested of some families."""
+        answers = dict.fromkeys(asked, Answers(ErrorPages.ASKED)) | self._answers
         found = []
-        of_folders = {family(folder + "/"): columns for folder, columns in answers.items()}
-        groups = {*of_folders, *(group for group, words in self._families.items() if words.added)}
+        groups = {*answers, *(group for group, words in self._families.items() if words.added)}
         for group in sorted(groups | ({""} if forms else set())):  # forms are of no family
             words = self._families.get(group, Family())
             row: Row = {"host": host, "template": group, "round": round_, "telling": words.telling}
             row["forms"] = b"" if group else pack(forms)
-            found.append(row | {"words": [pack(words.added)]} | of_folders.get(group, {}))
+            found.append(row | {"words": [pack(words.added)]} | (answers[group].columns() if group in answers else {}))
         return found

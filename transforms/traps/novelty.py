@@ -8,9 +8,7 @@ import numpy as np
 
 from ..batches.batch_schemas import YieldRow
 
-ENOUGH = 2
-"""Minimum number of new words of a text; of a title one suffices."""
-
+_ENOUGH = 2  # minimum new words of a text; of a title one suffices
 _TELLING = 10  # minimum new words of a page that is not a variation of others
 _MOST = 200_000  # maximum number of stored words of a family
 
@@ -30,10 +28,11 @@ class Family:
         if len(self.seen) < _MOST:
             self.seen |= text
             self.added += text
-        new = text - elsewhere
-        title = new.intersection(unpack(page["title_words"]))  # which are among those of the text
+        new, own = text - elsewhere, unpack(page["own_words"])
+        title = new.intersection(unpack(page["title_words"]))  # whose words are among those of the text
+        is_news = bool(title) or len(new) >= _ENOUGH
         self.telling += len(new) >= _TELLING
-        return Novelty(bool(title), bool(title) or len(new) >= ENOUGH, text)
+        return Novelty(bool(title), is_news, is_news and title <= own and len(new - own) < _ENOUGH, text)
 
 
 class Novelty(NamedTuple):
@@ -41,6 +40,7 @@ class Novelty(NamedTuple):
 
     has_new_title: bool  # at least one new word in the title
     is_news: bool
+    is_named: bool  # and all of it is in the page's own URL and its links below its folder
     words: Set[int]  # of the text, that no page of the family had
 
 

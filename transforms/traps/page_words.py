@@ -20,7 +20,7 @@ class PageWords(NamedTuple):
 
     title: bytes
     text: bytes  # including the title
-    heading: bytes = b""  # those of the title that are not in the page's URL
+    own: bytes = b""  # those of the text that are in the page's URL, or in its links to URLs below its folder
 
 
 def page_words(title: str, text: str, url: str, links: Sequence[str]) -> PageWords:
@@ -30,18 +30,20 @@ def page_words(title: str, text: str, url: str, links: Sequence[str]) -> PageWor
     increments them, and from the text all words of these URLs, because a generated page repeats its URL.
     Neighbours are links into the same folder, and to URLs that differ only in numbers.
     """
-    own = _parts(_neighbours(url, links))
+    near, below = _around(url, links)
+    own = _parts(near)
     titled, told = set(_WORD.findall(title.lower())), set(_WORD.findall(text.lower()))
-    some = [word for word in titled | told if not word.isalnum()]
-    joined = {word: _PART.findall(word) for word in some if (part := _PART.search(word)) is None or part[0] in own}
+    named = own if near == below else _parts(below)
+    of_urls, some = own | named, [word for word in titled | told if not word.isalnum()]
+    joined = {word: _PART.findall(word) for word in some if (part := _PART.search(word)) is None or part[0] in of_urls}
 
     def within(words: set[str], names: set[str]) -> set[str]:
         """The words all of whose runs of letters and digits are in `names`."""
         return (words & names).union(word for word, parts in joined.items() if names.issuperset(parts))
 
     new_title = titled - within(titled, set(filter(str.isdecimal, own)))
-    words = (told - within(told, own)) | new_title
-    return PageWords(*map(hashes, (new_title, words, titled - within(titled, set(_parts_of(url))))))
+    words = (told - titled - within(told, own)) | new_title
+    return PageWords(*map(hashes, (new_title, words, words & within(words, named))))
 
 
 def hashes(words: Iterable[str]) -> bytes:
@@ -50,17 +52,21 @@ def hashes(words: Iterable[str]) -> bytes:
     return pack(map(zlib.crc32, text.split(b"\n"))) if text else b""
 
 
-def _neighbours(url: str, links: Iterable[str]) -> list[str]:
-    """A URL, the names of the links into its folder, and the links that differ from it only in numbers."""
+def _around(url: str, links: Iterable[str]) -> tuple[list[str], list[str]]:
+    """(the URL and its neighbours, the URL and the links below its folder); links into the folder without it."""
     folder, numbered = url[: url.rfind("/") + 1], _DIGITS.search(url, url.find("/", url.find("//") + 2))
     start, shape = url[: numbered.start()] if numbered else url, _DIGITS.sub("#", url)
-    near = [url]
+    near, below = [url], [url]
     for link in links:
-        if link.startswith(folder) and "/" not in (name := link[len(folder) :]):
-            near.append(name)
-        elif numbered and link.startswith(start) and _DIGITS.sub("#", link) == shape:
+        if link.startswith(folder):
+            name = link[len(folder) :]
+            below.append(name)
+            if "/" not in name:
+                near.append(name)
+                continue
+        if numbered and link.startswith(start) and _DIGITS.sub("#", link) == shape:
             near.append(link)
-    return near
+    return near, below
 
 
 def _parts(urls: Iterable[str]) -> set[str]:

@@ -1,68 +1,114 @@
-"""Soft 404s: what a host answers to paths that cannot exist, and which of its folders are asked for such a path.
+"""Soft 404s: what a host answers to paths that cannot exist, and the pages that are like that answer.
 
-A folder whose pages look like answers to any address is asked once (docs/trap-judgement.md).
+A family whose pages look like answers to any address is asked for such a path, and if a page answers, for a second one
+(docs/trap-judgement.md).
 """
 
 import hashlib
-import itertools
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from ..batches.batch_schemas import YieldRow
 from ..tables.schemas import Row
 from ..urls.templates import extension
-from .novelty import unpack
+from .novelty import pack, unpack
 from .page_words import hashes
 
-_AT_ONCE = 8  # folders of a host that are asked in a round, with one request each
-_MANY, _OF_FOLDER = 8, 2  # pages of a round, and of each of their folders on average
+ASKED_AT_ONCE = 8
+"""Families of a host that are asked in a round, with one request each."""
+
+_MANY = 8  # pages of a round
+_MOST = 1 / 2  # of those that pages of the same folders have led to are linked by no other page
+_SHARE = 9 / 10  # of the pages of a family, whoever links them, if all that is new is in their own URLs
+_ENOUGH = 2  # words of a page that the answer does not have and that make it a page of its own
+_IN_COMMON = 1 / 2  # share of the words of the shorter answer that both have, if the answer is always the same
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _LENGTH = 12  # letters of a name that cannot exist
 
 
-def frames_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, int | None]:
-    """The frames of the answers by folder, of rows of trap_samples; None for no page, or no answer yet."""
-    frames: dict[str, int | None] = {}
-    for row in sorted(rows, key=lambda row: row["round"]):
-        if row.get("answer"):
-            folder = folder_of(row["template"])
-            frames[folder] = frames.get(folder) if row.get("answer_frame") is None else row["answer_frame"]
-    return frames
+class ErrorPages(StrEnum):
+    """What a host answers to paths of a family that cannot exist."""
+
+    ASKED = "asked"  # not known yet: the answer is to come, or the request failed
+    NONE = "none"  # no page: an error or a redirect
+    ONE = "one"  # a page; whether always the same is to come
+    SAME = "same"  # a page with the same words for each path
+    RANDOM = "random"  # a page with other words for each path
 
 
-def columns(asked: Iterable[str], answers: Mapping[str, int | None]) -> dict[str, Row]:
-    """The columns of trap_samples, by folder, of folders that are asked and of the frames of answers."""
-    rows: dict[str, Row] = {folder: {"answer": "asked"} for folder in asked}
-    for folder, frame in answers.items():
-        rows[folder] = {"answer": "none" if frame is None else "one", "answer_frame": frame}
-    return rows
+class Answers(NamedTuple):
+    """What is known of a family."""
+
+    answer: ErrorPages
+    words: Collection[int] = frozenset()  # of the answers, if they are the same, without those of their URLs
+    frame: int | None = None  # of the answers, if it is the same
+
+    def after(self, row: YieldRow) -> "Answers":
+        """What is known after one more answer."""
+        if row["words"] is None or self.answer is ErrorPages.NONE:
+            return Answers(ErrorPages.NONE)
+        words, frame = unpack(row["words"]) - unpack(row["own_words"]), row["frame"]
+        if self.answer is not ErrorPages.ONE:
+            return Answers(ErrorPages.ONE, words, frame)
+        frame = frame if frame == self.frame else None
+        if len(words.intersection(self.words)) < _IN_COMMON * min(len(words), len(self.words)):
+            return Answers(ErrorPages.RANDOM, frame=frame)
+        return Answers(ErrorPages.SAME, words.union(self.words), frame)
+
+    def has(self, page: YieldRow, *, is_series: bool) -> bool:
+        """Whether a page says no more than the host says to any path of the family.
+
+        So it is if it has the words of the answer, or the frame of an answer in random words. If the frame is random,
+        too, so are the pages to which only pages of their own template, or without news, link.
+        """
+        if self.answer in (ErrorPages.ONE, ErrorPages.RANDOM) and self.frame == page["frame"]:
+            return True
+        if self.answer is ErrorPages.RANDOM:
+            return is_series
+        is_told = self.answer in (ErrorPages.ONE, ErrorPages.SAME)
+        return is_told and len(unpack(page["words"]) - unpack(page["own_words"]) - set(self.words)) < _ENOUGH
+
+    def columns(self) -> Row:
+        return {"answer": self.answer, "answer_words": pack(self.words), "answer_frame": self.frame}
+
+
+def answers_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, Answers]:
+    """What is known of the families of a host, of its rows of table trap_samples; the newest answer counts."""
+    return {
+        row["template"]: Answers(ErrorPages(row["answer"]), unpack(row["answer_words"]), row.get("answer_frame"))
+        for row in sorted(rows, key=lambda row: row["round"])
+        if row.get("answer")
+    }
 
 
 class Evidence(NamedTuple):
     """A page that may be an answer to any address."""
 
     page: YieldRow
-    folder: str
-    origin: str | None  # the folder of the page that links it; its own folder, if the page has nothing new at all
+    group: str  # its family
+    origin: str | None  # the folder of the page that links it
+    is_named: bool  # all that is new is in its own URL
 
 
-def suspected(pages: Collection[Evidence], links: Iterable[bytes]) -> dict[str, YieldRow]:
-    """A page of each folder, at most eight, of those with a frame that many pages have which lead on to such pages.
+def suspected(pages: Iterable[Evidence], links: Iterable[bytes], sizes: Mapping[str, int]) -> dict[str, YieldRow]:
+    """A page of each family that leads on and on: to pages that lead to others, most of which nothing else links.
 
-    Pages that another page of the round links do not count: the pages of a real site link each other. `links` has the
-    hashes of the URLs that each page of the round links.
+    `links` has the hashes of the URLs that each page of the round links: the pages of a real site link each
+    other. `sizes` has the number of pages of each family. One nearly all of whose pages are named, and linked
+    by no other, is suspicious, too.
     """
-    folders, frames = {one.folder for one in pages}, defaultdict[int | None, list[Evidence]](list)
-    for one in pages:
-        if one.origin in folders:
-            frames[one.page["frame"]].append(one)
-    many = [some for some in frames.values() if len(some) >= _MANY]
-    linked = set[int]().union(*map(unpack, links)) if many else set[int]()
-    alone = [[one for one in some if linked.isdisjoint(unpack(hashes([one.page["url"]])))] for some in many]
-    enough = (some for some in alone if len(some) >= max(_MANY, _OF_FOLDER * len({one.folder for one in some})))
-    found = {one.folder: one.page for some in enough for one in some}
-    return dict(itertools.islice(found.items(), _AT_ONCE))
+    some = [one for one in pages if "?" not in one.page["url"]]
+    if len(some) < _MANY:
+        return {}
+    linked = set[int]().union(*map(unpack, links))
+    alone = [one for one in some if not linked & unpack(hashes([one.page["url"]]))]
+    folders, named = {folder_of(one.group) for one in some}, Counter(one.group for one in alone if one.is_named)
+    found = [one for one in alone if one.origin in folders]
+    if len(found) < max(_MANY, _MOST * sum(one.origin in folders for one in some)):
+        found = [one for one in alone if named[one.group] >= max(_MANY, _SHARE * sizes[one.group])]
+    return {one.group: one.page for one in reversed(found)}
 
 
 def folder_of(group: str) -> str:

@@ -1,7 +1,7 @@
 """Judges the templates of a host by the URLs that a round has requested."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from typing import NamedTuple
 
 from ..batches.batch_schemas import CandidateRow, YieldRow
@@ -17,6 +17,7 @@ from .holds import TrappedHost
 from .judge import ENOUGH, Counts, Queues, drained, end, judge
 from .news import FAILED, Duplicates, HostNews
 from .novelty import unpack
+from .soft_404 import Answers, ErrorPages
 from .template_rows import ANY, LIMITS, SOURCE, Kind, Name, State, template_part
 
 _OF_SOURCE = 3  # useless results of the links of one page that count for their template in a round: less than `ENOUGH`
@@ -47,9 +48,9 @@ def watch_host(
     known = Known(traps, (form for row in trap_samples for form in unpack(row["forms"])))
     before, forms = dict(known.rows), frozenset(known.forms)
     pages = sum(int(row["pages"]) for row in before.values() if row["template"] != ANY)
-    frames = soft_404.frames_of(trap_samples)
-    answers = _answers(requests, frames)
-    news, tally = HostNews(trap_samples, pages, frames | answers), _Tally(known)
+    asked = soft_404.answers_of(trap_samples)
+    answers, again = _answers(requests, asked)
+    news, tally = HostNews(trap_samples, pages, asked, answers), _Tally(known)
     stale, gone = list[bytes](), list[bytes]()
     for request in sorted(requests, key=lambda row: (from_elsewhere(row), row["depth"], -row["priority"], row["url"])):
         if request["kind"] is not None:
@@ -65,10 +66,10 @@ def watch_host(
             if not came.fresh and not is_free:
                 (gone if came is FAILED else stale).append(request["url_key"])
         tally.add(request, shape, kind, came, is_counted=not is_free)
-    suspected = news.suspected()
+    suspected = news.suspected() | again
     for name, results in sorted(tally.counts().items(), key=lambda item: (SOURCE in item[0][0], item)):
         row = judge(known, name, results, tally.samples.get(name, ()), round_, queues, len(requests))
-        if row["state"] == State.OPEN and soft_404.folder_of(family(template_part(name[0]))) in suspected:
+        if row["state"] == State.OPEN and family(template_part(name[0])) in suspected:
             row["budget"] = min(row["budget"], LIMITS[Kind(name[1])][0])  # until its host has answered
     reopened = sum(row["state"] != known.rows[name]["state"] == State.OPEN for name, row in before.items())
     closed = list(filter(known.is_closed, known.rows))
@@ -79,7 +80,7 @@ def watch_host(
     probes = [_probe(page, key) for page in suspected.values()]
     changed = [row | {"host": host} for name, row in known.rows.items() if row is not before.get(name)]
     trapped = TrappedHost(host, list(known.rows.values()), sorted(known.forms), gone) if closed or gone else None
-    samples = news.rows(host, round_, soft_404.columns(suspected, answers), known.forms - forms)
+    samples = news.rows(host, round_, suspected, known.forms - forms)
     return Watched(stale, gone, probes, changed, samples, trapped, reopened)
 
 
@@ -141,24 +142,29 @@ class _Tally:
         return counts
 
 
-def _answers(requests: Collection[YieldRow], known: Collection[str]) -> dict[str, int | None]:
-    """The frames of the answers of a round to paths that cannot exist, by folder; None if there is no page.
+def _answers(
+    requests: Collection[YieldRow], asked: Mapping[str, Answers]
+) -> tuple[dict[str, Answers], dict[str, YieldRow]]:
+    """(what a round tells of families to be asked, the answer of each that is to be asked again).
 
-    A folder in which the host has answered a URL with 404 or 410 need not be asked.
+    A family in which the host has answered a URL with 404 or 410 need not be asked.
     """
+    answers, again = dict[str, Answers](), dict[str, YieldRow]()
+    for request in requests:
+        if request["kind"] == PROBE and request["referrer"]:
+            group = family(shape_of(request["referrer"]).template)
+            answers[group] = asked.get(group, Answers(ErrorPages.ASKED)).after(request)
+            again |= {group: request} if answers[group].answer is ErrorPages.ONE else {}
     missing = (row for row in requests if row["outcome"] == Outcome.GONE and row["kind"] is None)
-    answers: dict[str, int | None] = dict.fromkeys({_folder(row["url"]) for row in missing}.difference(known))
-    return answers | {_folder(row["referrer"] or row["url"]): row["frame"] for row in requests if row["kind"] == PROBE}
-
-
-def _folder(url: str) -> str:
-    return soft_404.folder_of(family(shape_of(url).template))
+    refusing = {family(shape_of(row["url"]).template) for row in missing}.difference(asked, answers)
+    return answers | dict.fromkeys(refusing, Answers(ErrorPages.NONE)), again
 
 
 def _probe(sample: YieldRow, key: bytes) -> CandidateRow:
-    """The candidate of a URL that cannot exist beside a page."""
+    """The candidate of a URL that cannot exist beside a page, or beside the one that was asked before."""
     url = soft_404.impossible_url(sample["url"], key)
+    referrer = (sample["referrer"] if sample["kind"] == PROBE else None) or sample["url"]
     return CandidateRow(
         url_key=url_key(url), url=url, host=sample["host"], depth=sample["depth"], redirects=0,
-        score=sample["priority"], referrer=sample["url"], kind=PROBE, foreign=sample["foreign"],
+        score=sample["priority"], referrer=referrer, kind=PROBE, foreign=sample["foreign"],
     )  # fmt: skip

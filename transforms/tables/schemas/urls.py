@@ -167,8 +167,8 @@ TRAP_SAMPLES = pa.schema(
         ("words", pa.list_(pa.binary())),  # hashes of words that are new in this round
         ("forms", pa.binary()),  # hashes of URLs without opaque tokens, new in this round
         ("telling", pa.int32()),  # pages of this round with ten or more new words
-        ("answer", pa.string()),  # to a path of the folder that cannot exist: asked, none, one; null: nothing new
-        ("answer_words", pa.binary()),  # null; of earlier versions
-        ("answer_frame", pa.int64()),  # hash of the answer's title, number of links and classes
+        ("answer", pa.string()),  # to paths that cannot exist: asked, none, one, same, random; the newest counts
+        ("answer_words", pa.binary()),  # hashes of the words of the answer, if it is the same
+        ("answer_frame", pa.int64()),  # hash of its title, number of links and classes, if they are the same
     ]
 )
