@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -17,6 +18,7 @@ from beamtrawl.runners.state.crawl_status import summarize
 from beamtrawl.runners.state.crawl_traps import trap_line
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from tests.support.crawls import crawl, frontier, rows, states
+from tests.support.honest_sites import story
 from tests.support.trap_answers import own_words
 from tests.support.trap_sites import (
     COMMON_WORDS,
@@ -29,7 +31,7 @@ from tests.support.trap_sites import (
     soft_404,
     with_articles,
 )
-from tests.support.web import Page, Web, html
+from tests.support.web import OTHERWISE, Page, Web, html
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 MOST = 300  # useless fetches of a site
@@ -50,6 +52,15 @@ SAME = "Every page of this site has been made by one program, which was not told
 PATHS = ["/", *(f"/page{number}" for number in range(1, 85))]
 ALIKE = {path: html("Page", f"{n} {SAME}", PATHS[4 * n + 1 : 4 * n + 5]) for n, path in enumerate(PATHS)}
 
+NEWS = [f"/news/{number}" for number in range(120)]
+ONE_TITLE: dict[str, Page] = {
+    "/": html("Acme", "Welcome.", ["/news/"]),
+    "/news/": html("Acme", "What is new.", NEWS[:3]),
+    **{path: html("Acme", f"{story(n)} {story(n, 1)}", NEWS[3 * n + 3 : 3 * n + 6]) for n, path in enumerate(NEWS)},
+    OTHERWISE: html("Acme", "The page that you were looking for does not exist, please use the menu.", NEWS[:3]),
+}
+"""Pages that lead to older ones, with the title and the frame of all of the site, also of what it does not find."""
+
 
 class Crawled(NamedTuple):
     """Seven rounds of all trap sites, and what each of them was asked for."""
@@ -64,9 +75,10 @@ class Crawled(NamedTuple):
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     path = tmp_path_factory.mktemp("traps") / "crawl"
     sites = {name: make() for name, make in KINDS.items()}
-    with Web(sites | {"alike.test": ALIKE}) as web:
-        crawl(path, map(web.url, [*sites, "alike.test"]), rounds=7)
-        asked: dict[str, list[str]] = {name: [] for name in [*sites, "alike.test"]}
+    honest = {"alike.test": ALIKE, "one-title.test": ONE_TITLE}
+    with Web(sites | honest) as web:
+        crawl(path, map(web.url, [*sites, *honest]), rounds=7)
+        asked: dict[str, list[str]] = {name: [] for name in [*sites, *honest]}
         for request in web.requests:
             if request.path != "/robots.txt":
                 asked[request.host].append(request.path)
@@ -113,6 +125,15 @@ def test_a_host_that_answers_anything_is_asked_twice_a_family(crawled: Crawled) 
     assert not {row["url"] for row in rows(crawled.path, "documents")} & set(probed)
     host = crawled.web.authority("own-words.test")
     assert "same" in {row["answer"] for row in rows(crawled.path, "trap_samples") if row["host"] == host}
+
+
+@pytest.mark.slow("traps")
+def test_a_site_with_one_title_for_all_also_for_what_it_does_not_find_is_whole(crawled: Crawled) -> None:
+    found = {url: row for url, row in states(crawled.path).items() if url.startswith(crawled.web.url("one-title.test"))}
+    kept = {urlsplit(url).path for url, row in found.items() if row["state"] == "fetched"}
+    assert kept == ONE_TITLE.keys() - {OTHERWISE}
+    probed = [url for url, row in found.items() if row["state"] == "probed"]
+    assert 0 < len(probed) == len(found) - len(kept) <= 2
 
 
 def test_the_pages_of_a_small_trap_are_found_and_the_rest_is_held(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ class HostNews:
         group, is_series = family(shape.template), kind is not Kind.PLAIN
         answers = self._asked.get(group)
         is_answer = answers is not None and answers.has(request, is_series=is_series)
-        if answers is not None and is_answer and answers.frame == request["frame"] and request["depth"]:
+        if answers is not None and is_answer and answers.ends(request) and request["depth"]:
             return FAILED
         words = self._families.setdefault(FOREIGN * (kind is Kind.FOREIGN) + group, Family())
         telling = words.telling

@@ -70,6 +70,10 @@ class Answers(NamedTuple):
         is_told = self.answer in (ErrorPages.ONE, ErrorPages.SAME)
         return is_told and len(unpack(page["words"]) - unpack(page["own_words"]) - set(self.words)) < _ENOUGH
 
+    def ends(self, page: YieldRow) -> bool:
+        """Whether a page that is so is no page at all; one answer does not tell: a site may have one frame for all."""
+        return self.frame == page["frame"] and self.answer is not ErrorPages.ONE
+
     def columns(self) -> Row:
         return {"answer": self.answer, "answer_words": pack(self.words), "answer_frame": self.frame}
 
