@@ -39,11 +39,11 @@ _SWEEPS_PER_PIPELINE = 10  # amortizes the start of a pipeline
 
 
 def has_unranked_links(manifests: Iterable[Manifest]) -> bool:
-    """Return whether there are links, and an update step has written some, or documents, since the last `rank` step."""
+    """Return whether there are links, and rounds after the last `rank` step wrote or merged some, or documents."""
     manifests = list(manifests)
     ranked = max((m.round for m in manifests if m.step == "rank"), default=0)
-    since = [m for m in manifests if m.step == "update" and m.round > ranked]
-    return any(file.table in _RANKED for m in since for file in m.files) and bool(files_of(manifests, "links"))
+    is_due = any(file.table in _RANKED for m in manifests if m.round > ranked for file in m.files)
+    return is_due and bool(files_of(manifests, "links"))
 
 
 def has_lost_ranks(manifests: Sequence[Manifest]) -> bool:

@@ -113,7 +113,11 @@ def test_links_are_ranked_after_updates_that_change_what_ranking_reads():
     unchanged, second, third = step("update", 2, "urls"), step("update", 3, "documents"), step("update", 3, "links")
     steps = [[first], [first, ranked], [first, ranked, unchanged]]
     steps += [[first, ranked, unchanged, second], [first, ranked, third], [step("update", 1, "documents")], []]
-    assert [has_unranked_links(some) for some in steps] == [True, False, False, True, True, False, False]
+    forgotten = [step("update", 1), ranked, step("update", 2), step("compact", 2, "links")]  # files that were merged
+    assert [has_unranked_links(some) for some in [*steps, forgotten]] == [
+        *(True, False, False, True, True, False, False),
+        True,
+    ]
 
 
 def test_without_links_there_is_nothing_to_rank(tmp_path):
