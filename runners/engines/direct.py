@@ -1,12 +1,15 @@
 """Runs pipelines on this machine, on all its cores."""
 
+import contextlib
 import copy
+import functools
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import apache_beam as beam
+from apache_beam.internal import pickler
 from apache_beam.options.pipeline_options import PipelineOptions, PipelineOptionsT, TypeOptions
 
 from ...pipeline.control import Stopped
@@ -14,7 +17,7 @@ from ...transforms.memory.limits import Memory
 from ...transforms.parsing.language.detect import keep_copy_in
 from ..process import usage
 from ..process.cache_folder import cache_folder
-from ..process.memory import share_memory
+from ..process.memory import give_back, share_memory
 from . import direct_worker
 from .cores import usable_cores, workers_that_pay
 from .expected import reporting
@@ -49,6 +52,13 @@ class _Options(PipelineOptions):
     def __deepcopy__(self, memo: object) -> "_Options":
         """The same options: a pipeline copies them, with all views, though nothing changes them."""
         return self
+
+
+@functools.cache
+def _options() -> _Options:
+    options = _Options([])
+    options.view_as(TypeOptions).pipeline_type_check = False
+    return options
 
 
 def _raise_if(is_stopped: Callable[[], bool]) -> None:
@@ -93,15 +103,14 @@ class DirectEngine:
     """Runs pipelines on all cores of this machine.
 
     There are as many worker processes as pay for a step, at most the given number, or one a core; if the number
-    `is_exact`, each step has so many. A step that has as many as the last one takes over its workers, unless that one
-    was long: a worker has then twice the memory of a new one, in pieces that cannot be returned.
+    `is_exact`, each step has so many. A step that has as many as the last one takes over its workers. A long step has
+    workers, and a process that runs its graph, of its own: what they have in the end is in pieces that cannot be
+    returned.
     """
 
     def __init__(self, workers: int | None, command: Sequence[str] = COMMAND, is_exact: bool = False) -> None:
         self.workers = workers or usable_cores()
         self._idle, self._is_exact = _Workers(command), is_exact
-        self._options = _Options([])
-        self._options.view_as(TypeOptions).pipeline_type_check = False
         self._is_stopped: Callable[[], bool] = bool  # never: bool() is False
         share_memory()
         keep_copy_in(cache_folder())
@@ -161,16 +170,28 @@ class DirectEngine:
         workers, look = self.workers_for(seconds), partial(_raise_if, self._is_stopped)  # not self: it would not end
         if workers == 1:
             self._idle.end()
-            self._run(build, InMemoryRunner(look=look))
+            _run(build, InMemoryRunner(look=look))
             return
         try:
-            self._run(build, InMemoryRunner(self._idle.pool(workers, look), look))
-            if seconds >= _LONG_S * workers:
-                self._idle.end()
+            if seconds < _LONG_S * workers:
+                _run(build, InMemoryRunner(self._idle.pool(workers, look), look))
+                return
+            self._idle.end()
+            give_back()
+            with reporting():
+                list(self._idle.pool(1, look).map(partial(_run_apart, workers), [pickler.dumps(build)]))
+            self._idle.end()
         except BaseException:
             self._idle.end(has_failed=True)
             raise
 
-    def _run(self, build: Callable[[beam.Pipeline], None], runner: InMemoryRunner) -> None:
-        with inspected_once(), reporting(), beam.Pipeline(runner=runner, options=self._options) as pipeline:
-            build(pipeline)
+
+def _run_apart(workers: int, pickled: bytes) -> None:
+    """Build and run a pipeline in a process of its own, with workers that are forked from it."""
+    with contextlib.closing(ForkServer(direct_worker.serve_steps)) as server, Pool(server, workers) as pool:
+        _run(pickler.loads(pickled), InMemoryRunner(pool))
+
+
+def _run(build: Callable[[beam.Pipeline], None], runner: InMemoryRunner) -> None:
+    with inspected_once(), reporting(), beam.Pipeline(runner=runner, options=_options()) as pipeline:
+        build(pipeline)

@@ -104,7 +104,7 @@ def _become(run: Callable[[], object], streams: tuple[int, int, int], others: Se
             os.dup2(stream, number)
         for end in (*streams, *others):
             os.close(end)
-        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w", buffering=1)
+        sys.stdout, sys.stderr = (os.fdopen(number, "w", 1, closefd=False) for number in (1, 2))  # it may fork others
         logging.getLogger().handlers.clear()
         run()
         code = 0

@@ -44,7 +44,7 @@ def ran(tmp_path: Path, spread: Callable[[beam.Pipeline], beam.PCollection], mos
         together = lines | "Key" >> beam.Map(lambda line: (0, line)) | "Together" >> beam.GroupByKey()
         _ = together | "Write" >> beam.Map(lambda group: Path(out).write_text("\n".join(sorted(group[1]))))
 
-    DirectEngine(2).run(build, seconds=100)
+    DirectEngine(2).run(build, seconds=30)
     return (tmp_path / "out").read_text()
 
 
@@ -96,7 +96,7 @@ def test_a_function_that_begins_all_its_elements_at_once_has_equal_shares_in_eac
         together = found.found | "Key" >> beam.Map(lambda pair: (0, pair)) | "Together" >> beam.GroupByKey()
         _ = together | "Write" >> beam.Map(lambda group: Path(out).write_text(repr(sorted(group[1]))))
 
-    DirectEngine(2).run(build, seconds=100)
+    DirectEngine(2).run(build, seconds=30)
     *small, (size, pid) = eval(Path(out).read_text())
     assert (size, [size for size, _ in small]) == (5_000, [1_000] * 5)
     others = {other for _, other in small}
@@ -131,7 +131,7 @@ def test_a_worker_ends_its_bundle_when_its_share_is_done_whatever_the_others_tak
         together = found.found | "Key" >> beam.Map(lambda name: (0, name)) | "Together" >> beam.GroupByKey()
         _ = together | "Write" >> beam.Map(lambda group: Path(out).write_text(repr(sorted(group[1]))))
 
-    DirectEngine(2).run(build, seconds=100)
+    DirectEngine(2).run(build, seconds=30)
     assert eval(Path(out).read_text()) == ["first", "large", "last"]
 
 
@@ -149,7 +149,7 @@ def test_what_a_function_makes_of_one_element_comes_in_parts(tmp_path: Path) -> 
         together = rows.found | "Key" >> beam.Map(lambda row: (0, row)) | "Together" >> beam.GroupByKey()
         _ = together | "Write" >> beam.Map(lambda group: Path(out).write_text(repr(sorted(group[1]))))
 
-    DirectEngine(2).run(build, seconds=100)
+    DirectEngine(2).run(build, seconds=30)
     assert eval(Path(out).read_text()) == sorted([*range(2_500), *range(10)])
 
 
