@@ -26,7 +26,7 @@ from ..process.cache_folder import cache_folder
 from ..process.failed_threads import on_failed_thread
 from ..process.garbage import collect_rarely
 from ..process.memory import share_memory
-from ..process.usage import end_children
+from ..process.usage import end_children, kill
 from ..terminal.errors import BEAM_REPEATS
 from .cores import usable_cores, workers_that_pay
 from .fork_server import COMMAND, FOR_MAPS, ForkServer, may_fork
@@ -93,7 +93,7 @@ def serve_maps() -> None:
     for message in _messages(ended, running):
         if pid := message.get("kill"):
             if pid in running:
-                os.kill(pid, signal.SIGKILL)
+                kill(pid)
         elif pid := os.fork():
             running.add(pid)
             print("started", pid, flush=True)

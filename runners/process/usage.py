@@ -52,6 +52,13 @@ def end_children() -> None:
         os.waitpid(child, 0)
 
 
+def kill(pid: int) -> None:
+    """Kill a process and its descendants."""
+    for each in list(_family(pid)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, signal.SIGKILL)
+
+
 class Peak:
     """Watches the memory inside `with`: `bytes` is the largest that was seen. `cpu_ms` is the CPU time in the end.
 
