@@ -2,7 +2,6 @@
 
 import contextlib
 import copy
-import functools
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -54,11 +53,8 @@ class _Options(PipelineOptions):
         return self
 
 
-@functools.cache
-def _options() -> _Options:
-    options = _Options([])
-    options.view_as(TypeOptions).pipeline_type_check = False
-    return options
+_OPTIONS = _Options([])
+_OPTIONS.view_as(TypeOptions).pipeline_type_check = False
 
 
 def _raise_if(is_stopped: Callable[[], bool]) -> None:
@@ -193,5 +189,5 @@ def _run_apart(workers: int, pickled: bytes) -> None:
 
 
 def _run(build: Callable[[beam.Pipeline], None], runner: InMemoryRunner) -> None:
-    with inspected_once(), reporting(), beam.Pipeline(runner=runner, options=_options()) as pipeline:
+    with inspected_once(), reporting(), beam.Pipeline(runner=runner, options=_OPTIONS) as pipeline:
         build(pipeline)
