@@ -15,9 +15,9 @@ import os
 import select
 import signal
 import sys
-import traceback
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from ..process.absent import BEAM_OPTIONAL, absent, keep_pandas_out
@@ -29,7 +29,7 @@ from ..process.memory import share_memory
 from ..process.usage import end_children, kill
 from ..terminal.errors import BEAM_REPEATS
 from .cores import usable_cores, workers_that_pay
-from .fork_server import COMMAND, FOR_MAPS, ForkServer, may_fork
+from .fork_server import COMMAND, FOR_MAPS, ForkServer, may_fork, run_and_exit
 from .parent_watch import end_with_parent
 from .pool import ADDRESS, Map, Pool, serve
 
@@ -98,7 +98,7 @@ def serve_maps() -> None:
             running.add(pid)
             print("started", pid, flush=True)
         else:
-            _work(message["environment"])
+            run_and_exit(partial(_work, message["environment"]))
 
 
 @contextlib.contextmanager
@@ -139,23 +139,15 @@ def _report(running: set[int]) -> None:
 
 
 def _work(environment: dict[str, str]) -> None:
-    """Run functions of a pool in a forked process, which never returns."""
-    code = 1
-    try:
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(2, 1)  # the server's stdout is for its answers only
-        end_with_parent()
-        with on_failed_thread(_end):
-            serve(environment[ADDRESS], os.getpid())
-        end_children()  # parsers have some, which would be nobody's
-        code = 0
-    except BaseException:  # also SystemExit: the server must not run on in this process
-        traceback.print_exc()
-    finally:
-        sys.stderr.flush()
-        os._exit(code)
+    """Run functions of a pool in a forked process."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # the server's stdout is for its answers only
+    end_with_parent()
+    with on_failed_thread(_end):
+        serve(environment[ADDRESS], os.getpid())
+    end_children()  # parsers have some, which would be nobody's
 
 
 def _end(reason: str) -> None:

@@ -18,7 +18,8 @@ import traceback
 import warnings
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import TextIO
+from functools import partial
+from typing import NoReturn, TextIO
 
 from ..process.failed_threads import NO_MEMORY, NO_THREAD
 
@@ -72,7 +73,7 @@ class Forked:
             warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
             self._pid = os.fork()
         if not self._pid:
-            _become(run, (its_stdin, its_stdout, its_stderr), (stdin, stdout, stderr))
+            run_and_exit(partial(_become, run, (its_stdin, its_stdout, its_stderr), (stdin, stdout, stderr)))
         for end in (its_stdin, its_stdout, its_stderr):
             os.close(end)
         self.stdin: TextIO | None = os.fdopen(stdin, "w")
@@ -97,22 +98,29 @@ class Forked:
 
 
 def _become(run: Callable[[], object], streams: tuple[int, int, int], others: Sequence[int]) -> None:
-    """Run a function in a process that has just been forked, and end it. Nothing of its parent's is written or kept."""
+    """Run a function with these standard streams. Nothing of the parent's is written or kept."""
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    for end in (*streams, *others):
+        os.close(end)
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", 1, closefd=False) for number in (1, 2))  # it may fork others
+    logging.getLogger().handlers.clear()
+    run()
+
+
+def run_and_exit(run: Callable[[], object]) -> NoReturn:
+    """Run a function in a process that has just been forked, and end it: it has what its parent would do next."""
     code = 1
     try:
-        for number, stream in enumerate(streams):
-            os.dup2(stream, number)
-        for end in (*streams, *others):
-            os.close(end)
-        sys.stdout, sys.stderr = (os.fdopen(number, "w", 1, closefd=False) for number in (1, 2))  # it may fork others
-        logging.getLogger().handlers.clear()
         run()
         code = 0
-    except BaseException:  # also SystemExit: the caller of the parent must not run on in this process
+    except BaseException:  # also SystemExit
         traceback.print_exc()
     finally:
-        sys.stderr.flush()
-        os._exit(code)
+        try:
+            sys.stderr.flush()
+        finally:  # also if nobody reads it any more
+            os._exit(code)
 
 
 class ForkServer:

@@ -160,6 +160,7 @@ class _Graph:
         self._outputs: dict[beam.PCollection, Output] = {}
         self._made_by: dict[beam.PCollection, int] = {}
         self._sides: dict[beam.PCollection, list[WindowedValue]] = {}
+        self._last_use: dict[beam.PCollection, int] = {}  # of a side input: the number of a vertex
         for part in pipeline._root_transform().parts:
             self._add(part)
 
@@ -170,6 +171,8 @@ class _Graph:
                 vertex.run(self._end_bundle)
                 self._end_bundle()
                 vertex.close()
+                for collection in (each for each, last in self._last_use.items() if last == number):
+                    self._sides[collection].clear()
                 release_freed(self._spool.size - before)
         finally:
             with contextlib.ExitStack() as stack:  # closes all of them, even if one fails
@@ -228,7 +231,8 @@ class _Graph:
         return Call(called, sides, outputs, lambda: needed < self._at, self._spool)
 
     def _stored(self, collection: beam.PCollection) -> list[WindowedValue]:
-        """The elements of a side input, once they are there."""
+        """The elements of a side input of the next vertex, once they are there."""
+        self._last_use[collection] = len(self._vertices)
         if collection not in self._sides:
             stored = self._sides[collection] = list[WindowedValue]()
             self._outputs[collection].readers.append(stored.append)

@@ -23,7 +23,7 @@ _Keys = tuple[list[Words], set[Any]]
 
 
 class _CollectKeysFn(beam.CombineFn):
-    """An accumulator has 8 bytes of each key, and values by which files are sorted."""
+    """An accumulator has 8 bytes of each key, and values by which files are sorted if these are not keys, too."""
 
     def __init__(self, key: str, by: str | None) -> None:
         self._key, self._by = key, by
@@ -34,7 +34,7 @@ class _CollectKeysFn(beam.CombineFn):
     def add_input(self, keys: _Keys, batch: Batch) -> _Keys:
         rows = read_ipc(batch[1], sorted({self._key, self._by or self._key}))
         keys[0].append(np.unique(words(rows[self._key])[:, 0]))
-        if self._by:
+        if self._by and self._by != self._key:
             keys[1].update(pc.unique(rows[self._by]).to_pylist())
         return keys
 
@@ -43,8 +43,9 @@ class _CollectKeysFn(beam.CombineFn):
         return [part for parts, _ in several for part in parts], set().union(*(values for _, values in several))
 
     def extract_output(self, keys: _Keys) -> Wanted:
-        bloom = Bloom.of(np.unique(np.concatenate([*keys[0], np.empty(0, np.uint64)])))
-        return Wanted(self._by or self._key, sorted(keys[1]), self._key, bloom)
+        found = np.unique(np.concatenate([*keys[0], np.empty(0, np.uint64)]))
+        values = np.sort(found.view(">u8").astype(np.uint64)) if self._by == self._key else sorted(keys[1])
+        return Wanted(self._by or self._key, values, self._key, Bloom.of(found))
 
 
 class CollectKeys(beam.PTransform):

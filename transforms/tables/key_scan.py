@@ -27,7 +27,7 @@ class Wanted(NamedTuple):
     """
 
     by: str
-    values: Sequence[Any]  # sorted
+    values: Sequence[Any] | NDArray[np.uint64]  # sorted; of keys, their first eight bytes as numbers, in their order
     key: str = ""
     keys: Bloom | pa.Array | None = None
 
@@ -67,7 +67,7 @@ def matching_rows(
     rest only where it matches. Without keys, that is most of them, so small ones are read once, as a whole. A
     file without that column yields all rows. `footers` as in `open_parquet`.
     """
-    if not wanted.values or (wanted.by == "host" and not _may_have_hosts(path, wanted.values)):
+    if not len(wanted.values) or (wanted.by == "host" and not _may_have_hosts(path, wanted.values)):
         return
     schema = schema if columns is None else pa.schema([schema.field(name) for name in columns])
     with open_parquet(root, path, footers) as file:
@@ -100,8 +100,8 @@ def _may_have_hosts(path: str, hosts: Sequence[str]) -> bool:
     return found is None or any(shard(host, int(found[2])) == int(found[1]) for host in hosts)
 
 
-def groups_with(file: pq.ParquetFile, column: str, values: Sequence[Any]) -> Iterator[int]:
-    """The row groups that may hold one of the sorted values in a column, by its statistics."""
+def groups_with(file: pq.ParquetFile, column: str, values: Sequence[Any] | NDArray[np.uint64]) -> Iterator[int]:
+    """The row groups that may hold one of the sorted values (`Wanted.values`) in a column, by its statistics."""
     number = column_number(file, column)
     for group in range(file.num_row_groups):
         found = None if number is None else file.metadata.row_group(group).column(number).statistics
@@ -109,9 +109,11 @@ def groups_with(file: pq.ParquetFile, column: str, values: Sequence[Any]) -> Ite
             yield group
 
 
-def _is_any_between(values: Sequence[Any], least: Any, most: Any) -> bool:
+def _is_any_between(values: Sequence[Any] | NDArray[np.uint64], least: Any, most: Any) -> bool:
+    if isinstance(values, np.ndarray):
+        least, most = (int.from_bytes(key[:8]) for key in (least, most))
     place = bisect_left(values, least)
-    return place < len(values) and values[place] <= most
+    return place < len(values) and bool(values[place] <= most)
 
 
 def _groups_that_match(file: pq.ParquetFile, groups: Sequence[int], wanted: Wanted) -> list[int]:
