@@ -6,6 +6,7 @@ cost depends on the size of the round, not on that of the crawl.
 Elements are batches, (partition of the key space, rows as Arrow IPC), which are many times faster to move than rows.
 """
 
+from array import array
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -16,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..tables.batches import Batch, read_ipc, split
-from ..tables.bloom import Bloom, Words, words
+from ..tables.bloom import Bloom, words
 from ..tables.key_scan import Wanted, matching_rows
 
-_Keys = tuple[list[Words], set[Any]]
+_Keys = tuple["array[int]", set[Any]]
 
 
 class _CollectKeysFn(beam.CombineFn):
@@ -29,21 +30,24 @@ class _CollectKeysFn(beam.CombineFn):
         self._key, self._by = key, by
 
     def create_accumulator(self) -> _Keys:
-        return [], set()
+        return array("Q"), set()
 
     def add_input(self, keys: _Keys, batch: Batch) -> _Keys:
         rows = read_ipc(batch[1], sorted({self._key, self._by or self._key}))
-        keys[0].append(np.unique(words(rows[self._key])[:, 0]))
+        keys[0].frombytes(np.unique(words(rows[self._key])[:, 0]).tobytes())
         if self._by and self._by != self._key:
             keys[1].update(pc.unique(rows[self._by]).to_pylist())
         return keys
 
     def merge_accumulators(self, found: Iterable[_Keys]) -> _Keys:
-        several = list(found)
-        return [part for parts, _ in several for part in parts], set().union(*(values for _, values in several))
+        merged = self.create_accumulator()
+        for some, values in found:
+            merged[0].extend(some)
+            merged[1].update(values)
+        return merged
 
     def extract_output(self, keys: _Keys) -> Wanted:
-        found = np.unique(np.concatenate([*keys[0], np.empty(0, np.uint64)]))
+        found = np.unique(np.frombuffer(keys[0], np.uint64))
         values = np.sort(found.view(">u8").astype(np.uint64)) if self._by == self._key else sorted(keys[1])
         return Wanted(self._by or self._key, values, self._key, Bloom.of(found))
 

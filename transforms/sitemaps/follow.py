@@ -33,6 +33,7 @@ WEIGHT = 0.1
 
 _PRIORITY = 0.5  # the protocol's default
 _ENTRY_BYTES = 10  # minimum bytes per entry in gzip; six times as many otherwise
+_TOGETHER = 5_000  # candidates in a batch, unless one sitemap has more
 _SCORE = 1.0  # of a sitemap itself: that of a seed, because many pages depend on it
 
 FOREIGN = "sitemap_foreign"
@@ -189,8 +190,13 @@ class _FollowFn(beam.DoFn):
         self._filter = self._scope.url_filter()
 
     def process(self, file: tuple[str, str]) -> "Iterator[TaggedOutput]":
+        found = FoundUrls.none()
         for links in self._links(*file):
-            yield from links.outputs("candidates", self._shards, self._partitions)
+            found.add(links)
+            if len(found.candidates) >= _TOGETHER:
+                yield from found.outputs("candidates", self._shards, self._partitions)
+                found = FoundUrls.none()
+        yield from found.outputs("candidates", self._shards, self._partitions)
 
     def _links(self, table: str, path: str) -> Iterator[FoundUrls]:
         if table == "robots":
