@@ -148,8 +148,11 @@ def _text_values(text: str) -> dict[str, float]:
     values = {}
     words = [word for line in text.split("\n") if len(line) >= _RUNNING for word in line.split()]
     if len(words) >= _ENOUGH_WORDS:
-        counts = [count for word, count in Counter(words).items() if word.isalpha() and word not in STOP_WORDS]
-        values["keyword_stuffing"] = max(counts, default=0) / len(words)
+        most = 0
+        for word, count in Counter(words).items():
+            if count > most and word.isalpha() and word not in STOP_WORDS:
+                most = count
+        values["keyword_stuffing"] = most / len(words)
     data = text.encode()
     if len(data) >= _ENOUGH_BYTES:
         ratio = len(data) / len(zlib.compress(data, 1))
