@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from ...transforms.directory.crawl_dir import CrawlDir, Manifest, Step, next_step
+from ...transforms.directory.crawl_dir import CrawlDir, Manifest, next_step
 from ...transforms.directory.crawl_settings import stored_settings
 from ...transforms.outcomes import CrawlDirError, Outcome
 from ...transforms.settings import Settings
@@ -54,9 +54,7 @@ class LivePage:
         running = running_of(found, rows if found.step.kind == step.kind else 0, now) if found else None
         name = self._crawl.root.rstrip("/").rpartition("/")[2] or self._crawl.root
         sections = list(_sections(manifests, status, running, at))
-        return render_report(
-            Report(name, self._crawl.root, at, sections, "Crawl", _state(status, step, found), _EVERY_S)
-        )
+        return render_report(Report(name, self._crawl.root, at, sections, "Crawl", _state(status, found), _EVERY_S))
 
     def _state(self, now: float) -> tuple[list[Manifest], Settings, Status]:
         """Return what is committed. After a commit, what takes long to find is found anew only once in a while."""
@@ -78,11 +76,11 @@ class LivePage:
         return known
 
 
-def _state(status: Status, step: Step, found: FoundStep | None) -> str:
+def _state(status: Status, found: FoundStep | None) -> str:
     """Return in a sentence what happens, without figures that change all the time."""
     if found is None:
         last = f" Its last step ended at {_time(status.last_step_at)} UTC." if status.last_step_at else ""
-        return f"No process works on this crawl. The next step is {step.kind} of round {step.round}.{last}"
+        return f"No process works on this crawl. {status.next_line}{last}"
     process = f"Process {found.owner.get('pid')} on {found.owner.get('host')}"
     if found.began is None:
         return f"{process} is between two steps, or waits for URLs to be due."

@@ -107,6 +107,13 @@ class Status:
         """JSON values by name."""
         return dataclasses.asdict(self)
 
+    @property
+    def next_line(self) -> str:
+        """What comes next, as a sentence."""
+        if self.next_step.step == "fetch" and not any(self.frontier.values()):
+            return "The frontier is empty."
+        return f"The next step is {self.next_step.step} of round {self.next_step.round}."
+
 
 WAITS_NAMED = 5
 """The hosts whose wait is explained."""
@@ -153,9 +160,10 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
 
 
 def refreshed(status: Status, crawl: CrawlDir, manifests: Sequence[Manifest]) -> Status:
-    """Return an earlier status with the frontier, the outcomes and the times of later manifests, at little cost."""
-    frontier, outcomes = waiting_by_reason(crawl.root, manifests), _counts(manifests).outcomes
-    return dataclasses.replace(status, frontier=frontier, outcomes=outcomes, **_totals(manifests))
+    """Return an earlier status with the next step, frontier, outcomes and times of later manifests, at little cost."""
+    step = next_step(manifests)
+    now = {"next_step": NextStep(step.kind, step.round), "frontier": waiting_by_reason(crawl.root, manifests)}
+    return dataclasses.replace(status, **now, outcomes=_counts(manifests).outcomes, **_totals(manifests))
 
 
 class _Counts(NamedTuple):

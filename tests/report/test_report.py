@@ -133,7 +133,7 @@ def test_a_crawl_that_has_not_fetched_anything(tmp_path) -> None:
     assert figures(page)["visits"] == "0"
     said = paragraphs(page)
     for line in (
-        "The next step is fetch of round 1. The report shows the steps committed when it was made.",
+        "The frontier is empty. The report shows the steps committed when it was made.",
         "No alarms.",
         "No round has been fetched yet.",
         "No visits yet.",

@@ -29,8 +29,7 @@ def section(source: Source) -> Section:
     if steps:
         figures.append(Figure("first step (UTC)", min(moment(m.started_at) for m in steps), "time"))
         figures.append(Figure("last commit (UTC)", max(moment(m.ended_at) for m in steps), "time"))
-    step = status.next_step
-    text = f"The next step is {step.step} of round {step.round}. The report shows the steps committed when it was made."
+    text = f"{status.next_line} The report shows the steps committed when it was made."
     return Section("overview", "Overview", [Figures(figures), text])
 
 
