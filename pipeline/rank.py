@@ -145,10 +145,8 @@ class _Ranking:
 
         def build(pipeline: beam.Pipeline) -> None:
             numbers = pipeline | "Partitions" >> beam.Create(range(self._partitions))
-            written = numbers | "WriteRanks" >> WriteRanks(
-                self._root, self._attempt.step.round, self._scratch, blocks, sweeps, folders
-            )
-            written | "Report" >> ReportFiles(self._attempt.report)
+            write = WriteRanks(self._root, self._attempt.step.round, self._scratch, blocks, sweeps, folders)
+            numbers | "WriteRanks" >> write | "Report" >> ReportFiles(self._attempt.report)
 
         self._engine.run(build, self._seconds / 2)
         return self._attempt.files()

@@ -1,7 +1,7 @@
 """Gathers what the rules of a check read, as tables in memory: last answers, redirects, pages, references, sitemaps.
 
-In memory are a few bodies, a batch of rows and eight bytes for each URL; DuckDB moves what exceeds its memory to a
-temporary folder.
+In memory are a few bodies, the references of a row group of visits and eight bytes for each URL; DuckDB moves what
+exceeds its memory to a temporary folder.
 """
 
 import bisect
@@ -12,8 +12,9 @@ from functools import partial
 from typing import Any
 
 import duckdb
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ...transforms.directory.crawl_dir import CrawlDir, Manifest, files_of
 from ...transforms.http.reply import stored_headers
@@ -29,10 +30,12 @@ TABLES = ("visits", "urls", "links", "documents", "seeds", "external")
 """The tables of the crawl that a check reads."""
 
 _BATCH = 64  # visits in memory, with their bodies
-_PAGES = 16  # that are read together
 _ROWS = 5_000  # of a table, before they are written
 _COLUMNS = ("url_key", "url", "fetched_at", "media_type", "headers", "body")
 _TYPED = frozenset({"img", "srcset", "icon", "poster", "stylesheet", "script"})
+
+_Visits = tuple[str, int, npt.NDArray[np.int64]]
+"""The path of a file of visits, the number of a row group, and numbers of its rows."""
 
 _KEY = pa.binary(16)
 _TARGET = pa.struct([("url", pa.string()), ("url_key", _KEY)])
@@ -79,22 +82,20 @@ def gather(
 ) -> None:
     """Create the tables that the rules read, of the crawl as it was after the round `last`; `map_` reads pages."""
     connection.execute(ANSWERS.format(last=last))
-    rows = {name: _Rows(connection, name, schema) for name, schema in _SCHEMAS.items()}
+    for name, schema in _SCHEMAS.items():
+        _send(connection, f"CREATE OR REPLACE TABLE {name} AS FROM batch", schema.empty_table())
     redirects = _fetched(connection, "SELECT url_key, redirect_to FROM answers WHERE redirect_to IS NOT NULL")
     hops = ({"url_key": key, "next_key": url_key(url), "next_url": url} for key, url in redirects)
     for some in _together(hops, _ROWS):
-        rows["hops"].add(_table("hops", some))
-    rows["hops"].write()
+        _add(connection, "hops", _table("hops", some))
     connection.execute(TARGETS.format(last=last, slow_ms=1000 * slow_s))
-    wanted = _Wanted(connection)
-    visits = _bodies(connection, crawl, manifests, "current")
-    for read in map_(partial(_read_pages, robot_name, wanted), _together(visits, _PAGES)):
-        for name, table in read.items():
-            rows[name].add(table)
-    for visit in _bodies(connection, crawl, manifests, "current_sitemaps"):
-        rows["entries"].add(_table("entries", list(_entry_rows(visit["url"], visit["body"]))))
-    for table in rows.values():
-        table.write()
+    read = partial(_read_pages, crawl.root, robot_name, _Wanted(connection))
+    for found in map_(read, _visits(connection, crawl, manifests, "current")):
+        for name, table in found.items():
+            _add(connection, name, table)
+    for visits in _visits(connection, crawl, manifests, "current_sitemaps"):
+        for visit in itertools.chain.from_iterable(_bodies(crawl.root, visits)):
+            _add(connection, "entries", _table("entries", list(_entry_rows(visit["url"], visit["body"]))))
     connection.execute(LINKS.format(last=last))
 
 
@@ -102,9 +103,8 @@ def drop_files(connection: duckdb.DuckDBPyConnection, url_filter: UrlFilter) -> 
     """Remove from table `gaps` the URLs that lead to no page: by their extension, they are files of other kinds."""
     reader = connection.sql("SELECT url FROM gaps WHERE reason = 'unvisited'").to_arrow_reader(_ROWS)
     files = [url for batch in reader for url in batch["url"].to_pylist() if url_filter.reject_url(url) == "extension"]
-    connection.register("files", pa.table({"url": pa.array(files, pa.string())}))
-    connection.execute("DELETE FROM gaps WHERE url IN (SELECT url FROM files)")
-    connection.unregister("files")
+    rows = pa.table({"url": pa.array(files, pa.string())})
+    _send(connection, "DELETE FROM gaps WHERE url IN (SELECT url FROM batch)", rows)
 
 
 def _together(items: Iterator[Any], count: int) -> Iterator[list[Any]]:
@@ -115,29 +115,15 @@ def _table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=_SCHEMAS[name])
 
 
-class _Rows:
-    """Rows on their way to a table."""
+def _add(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
+    _send(connection, f"INSERT INTO {name} FROM batch", rows)
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, name: str, schema: pa.Schema) -> None:
-        self._connection, self._name, self._waiting, self._count = connection, name, [schema.empty_table()], 0
-        self._send(f"CREATE OR REPLACE TABLE {name} AS FROM batch")
 
-    def add(self, rows: pa.Table) -> None:
-        self._waiting.append(rows)
-        self._count += rows.num_rows
-        if self._count >= _ROWS:
-            self.write()
-
-    def write(self) -> None:
-        if self._count:
-            self._send(f"INSERT INTO {self._name} FROM batch")
-
-    def _send(self, statement: str) -> None:
-        self._connection.register("batch", pa.concat_tables(self._waiting))
-        self._connection.execute(statement)
-        self._connection.unregister("batch")
-        self._count = 0
-        del self._waiting[1:]
+def _send(connection: duckdb.DuckDBPyConnection, statement: str, rows: pa.Table) -> None:
+    """Execute a statement that reads rows from `batch`."""
+    connection.register("batch", rows)
+    connection.execute(statement)
+    connection.unregister("batch")
 
 
 class _Wanted:
@@ -181,39 +167,50 @@ def _fetched(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[tupl
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def _bodies(
+def _visits(
     connection: duckdb.DuckDBPyConnection, crawl: CrawlDir, manifests: Sequence[Manifest], wanted: str
-) -> Iterator[dict[str, Any]]:
-    """The visits with a body that are in the table `wanted`, by key and time."""
-    schema = pa.schema([VISITS.field(name) for name in _COLUMNS])
+) -> Iterator[_Visits]:
+    """The visits that are in the table `wanted`, by key and time."""
+    schema = pa.schema([VISITS.field("url_key"), VISITS.field("fetched_at")])
     for visits_file in files_of(manifests, "visits"):
         with open_parquet(crawl.root, visits_file.path) as file:
-            keys = conform(file.read(["url_key", "fetched_at"]), pa.schema([schema.field(0), schema.field(2)]))
-            connection.register("keys", keys.append_column("number", pa.array(range(keys.num_rows), pa.int64())))
-            matches = connection.sql(f"SELECT number FROM keys SEMI JOIN {wanted} USING (url_key, fetched_at)")
-            numbers = pa.array(matches.to_arrow_table()["number"].to_pylist(), pa.int64())
-            connection.unregister("keys")
-            if not len(numbers):
-                continue
-            start = 0
-            for batch in file.iter_batches(_BATCH, columns=list(_COLUMNS)):
-                places = pa.array(range(start, start + batch.num_rows), pa.int64())
-                start += batch.num_rows
-                kept = pa.Table.from_batches([batch]).filter(pc.is_in(places, numbers))
-                if kept.num_rows:
-                    rows = conform(kept, schema).to_pylist()
-                    yield from (row for row in rows if row["body"] is not None)
+            keys = conform(file.read(schema.names), schema)
+            sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+        connection.register("keys", keys.append_column("number", pa.array(range(keys.num_rows), pa.int64())))
+        matches = connection.sql(f"SELECT number FROM keys SEMI JOIN {wanted} USING (url_key, fetched_at)")
+        numbers = np.sort(matches.to_arrow_table()["number"].to_numpy())
+        connection.unregister("keys")
+        starts = np.cumsum([0, *sizes])
+        for group, rows in enumerate(np.split(numbers, np.searchsorted(numbers, starts[1:-1]))):
+            if len(rows):
+                yield visits_file.path, group, rows - starts[group]
 
 
-def _read_pages(robot_name: str, wanted: _Wanted, visits: Sequence[dict[str, Any]]) -> dict[str, pa.Table]:
+def _bodies(root: str, visits: _Visits) -> Iterator[list[dict[str, Any]]]:
+    """Those of the visits with a body, some at a time."""
+    (path, group, rows), start = visits, 0
+    schema = pa.schema([VISITS.field(name) for name in _COLUMNS])
+    with open_parquet(root, path) as file:
+        for batch in file.iter_batches(_BATCH, row_groups=[group], columns=schema.names):
+            places = rows[(rows >= start) & (rows < start + len(batch))] - start
+            start += len(batch)
+            kept = conform(pa.Table.from_batches([batch]).take(places), schema)
+            yield [row for row in kept.to_pylist() if row["body"] is not None]
+
+
+def _read_pages(root: str, robot_name: str, wanted: _Wanted, visits: _Visits) -> dict[str, pa.Table]:
     """The rows of the HTML pages among some visits, and of their references; as columns, for who puts them together."""
-    pages, references = list[dict[str, Any]](), list[dict[str, Any]]()
-    for visit in visits:
-        if is_html(visit["body"], visit["media_type"]):
-            facts = page_facts(visit["body"], visit["url"], visit["media_type"], stored_headers(visit), robot_name)
-            pages.append(_page_row(visit["url_key"], facts))
-            references += _reference_rows(visit["url_key"], visit["url"], facts.references, wanted)
-    return {"pages": _table("pages", pages), "refs": _table("refs", references)}
+    tables: dict[str, list[pa.Table]] = {"pages": [], "refs": []}
+    for some in _bodies(root, visits):
+        pages, references = list[dict[str, Any]](), list[dict[str, Any]]()
+        for visit in some:
+            if is_html(visit["body"], visit["media_type"]):
+                facts = page_facts(visit["body"], visit["url"], visit["media_type"], stored_headers(visit), robot_name)
+                pages.append(_page_row(visit["url_key"], facts))
+                references += _reference_rows(visit["url_key"], visit["url"], facts.references, wanted)
+        tables["pages"].append(_table("pages", pages))
+        tables["refs"].append(_table("refs", references))
+    return {name: pa.concat_tables(found) for name, found in tables.items()}
 
 
 def _page_row(key: bytes, facts: PageFacts) -> dict[str, Any]:

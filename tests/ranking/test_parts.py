@@ -75,6 +75,12 @@ def test_links_of_several_blocks_are_ranked_as_those_of_one_partition(tmp_path, 
     assert directory.names("attempts") == []
 
 
+def test_links_of_one_block_have_the_same_ranks_in_any_number_of_partitions(tmp_path):
+    """To the bit: the order in which links come does not matter."""
+    directory = random_crawl(tmp_path, 2)
+    assert ranked(directory, 2) == ranked(directory)
+
+
 def test_links_are_read_in_parts_of_their_votes(tmp_path):
     writer = TableWriter(str(tmp_path), "links", 1)
     for group in range(5):

@@ -2,12 +2,20 @@
 
 import csv
 import json
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from beamtrawl.runners.engines.direct_worker import worker_map
+from beamtrawl.runners.engines.expected import reporting
+from beamtrawl.runners.site_checks import gather
 from beamtrawl.runners.site_checks.rules import BY_NAME
+from beamtrawl.runners.terminal.errors import Failure
+from beamtrawl.transforms.directory.crawl_dir import CrawlDir
+from tests.support.checked_sites import checked
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
 from tests.support.web import Answer, Page, Web, html, plain, redirect, status
 
@@ -88,6 +96,22 @@ def test_all_forms_have_the_same_findings(web: Web, crawled: Path) -> None:
     rows = list(csv.DictReader(out.splitlines()))
     kept = [{name: "" if value is None else str(value) for name, value in row.items()} for row in found["findings"]]
     assert [row | {"severity": BY_NAME[row["rule"]].severity} for row in rows] == kept
+
+
+def test_workers_find_what_one_process_finds_and_name_a_damaged_file(crawled: Path, tmp_path: Path) -> None:
+    """Enough work for workers, which read the bodies; the files are whole until these do."""
+    crawl = CrawlDir(str(shutil.copytree(crawled, tmp_path / "crawl")))
+    with worker_map(100.0, gather.__name__) as map_:
+        assert checked(crawl, map_=map_) == checked(crawl)
+
+        def map_damaged(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+            items = list(items)
+            for path in tmp_path.glob("crawl/visits/*/*.parquet"):
+                path.write_bytes(path.read_bytes()[:-9])
+            return map_(function, items)
+
+        with pytest.raises(Failure, match=r"^visits/\S+ cannot be read: "), reporting():
+            checked(crawl, map_=map_damaged)
 
 
 def test_text(web: Web, crawled: Path) -> None:

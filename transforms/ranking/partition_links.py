@@ -241,9 +241,10 @@ def _write_edges(edges: Grouped, scratch: Scratch, partitions: int) -> None:
     table = from_ipc(batches, _WEIGHTS)
     sources = pc.index_in(table["source_key"], value_set=keys).to_numpy()
     targets, weights = table["target"].to_numpy(), table["weight"].to_numpy()
-    order = np.lexsort((sources, targets))  # the sum of floats depends on it
+    order = np.lexsort((sources, targets))  # sums of floats depend on it
+    sources, targets, weights = sources[order], targets[order], weights[order]
     shares = weights / np.bincount(sources, weights)[sources]
-    scratch.write("edges", block, pa.table([sources[order], targets[order], shares[order]], schema=EDGES))
+    scratch.write("edges", block, pa.table([sources, targets, shares], schema=EDGES))
 
 
 def _keep_specific(votes: Grouped) -> Iterator[Batch]:

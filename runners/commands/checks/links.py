@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 from ....transforms.directory.crawl_dir import CrawlDir, files_of
 from ....transforms.directory.crawl_settings import stored_settings
 from ...engines.direct_worker import worker_map
+from ...engines.expected import reporting
 from ...site_checks.rules import BY_NAME, RULES, SLOW_S, Finding, Severity
 from ...terminal.errors import Usage
 from ...terminal.numbers import above_0, whole
@@ -61,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise Usage(f"--fail-on {','.join(unchecked)}: --rule leaves it out")
     rules = [rule for rule in RULES if rule.name in chosen]
     seconds = _SECONDS * sum(file.rows for file in files_of(manifests, "documents"))
-    with contextlib.ExitStack() as stack:
+    with reporting(), contextlib.ExitStack() as stack:
         map_ = stack.enter_context(worker_map(seconds, gather.__name__))  # first: then this process has one thread
         with telling("checking pages and links", text_output(sys.stderr)):
             checked = stack.enter_context(
@@ -109,11 +110,8 @@ def write_csv(checked: "Checked", most: int | None, output: TextIO) -> None:
 
 def write_text(checked: "Checked", most: int | None, output: TextIO) -> None:
     """The findings by rule, the first `most` of each, then notes."""
-    total = 0
-    for count in checked.counts():
-        total += count.findings
-        if not count.findings:
-            continue
+    counts = [count for count in checked.counts() if count.findings]
+    for count in counts:
         of = ""
         if count.targets and (count.targets, count.pages) != (count.findings, count.findings):
             of = f" on {counted(count.pages, 'page')}, {counted(count.targets, 'target')}"
@@ -124,7 +122,8 @@ def write_text(checked: "Checked", most: int | None, output: TextIO) -> None:
             print(f"  … {count.findings - most:,} more: --rule {count.rule.name}", file=output)
     for note in checked.notes:
         print(f"note: {note}", file=output)
-    print(f"{counted(checked.pages, 'page')} checked, {counted(total, 'finding')}", file=output)
+    total = counted(sum(count.findings for count in counts), "finding")
+    print(f"{counted(checked.pages, 'page')} checked, {total}", file=output)
 
 
 def _all(checked: "Checked") -> Iterator[Finding]:
