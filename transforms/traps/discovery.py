@@ -72,16 +72,16 @@ def doubt(url: str, referrer: str | None, is_without_news: bool | None) -> int:
     return int(says_little(place_of(url), place_of(referrer)))
 
 
-def says_little(place: tuple[str, str, str], origin: tuple[str, str, str]) -> bool:
+def says_little(place: tuple[str, str], origin: tuple[str, str]) -> bool:
     """Whether the `doubt` about a link between two places is 1, if its page has news."""
-    return place[0] != origin[0] or place[2] == origin[2] or place[1].endswith("/" + origin[1])
+    return place[1] == origin[1] or place[0].endswith("/" + origin[0])
 
 
 @functools.lru_cache(1 << 12)
-def place_of(url: str) -> tuple[str, str, str]:
-    """(host, path and query, first folder) of a URL; cached, because pages share links."""
-    host, _, path = url.partition("//")[2].partition("/")
-    return host, path, path.partition("?")[0].rpartition("/")[0].partition("/")[0]
+def place_of(url: str) -> tuple[str, str]:
+    """(path and query, first folder) of a URL; cached, because pages share links."""
+    path = url.partition("//")[2].partition("/")[2]
+    return path, path.partition("?")[0].rpartition("/")[0].partition("/")[0]
 
 
 _template = functools.lru_cache(1 << 12)(template)
