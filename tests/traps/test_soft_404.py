@@ -96,38 +96,41 @@ def test_pages_like_the_answer_are_soft_404s(known: Answers, page: YieldRow, is_
     assert known.has(page, is_series=is_series) == is_soft
 
 
-# folders of pages, folders of the pages that link them, pages, how many of these others link, whether they are named:
-# the families to be asked
+# folders of pages, folders of the pages that link them, pages, how many of these others link, whether they are named,
+# pages that link them: the families to be asked
 SUSPICIONS = {
-    "pages that such pages link": ("ab", "ab", 8, 0, False, {"/a/**.html", "/b/**.html"}),
-    "fewer": ("ab", "ab", 7, 0, False, set()),
-    "of a list": ("ab", "c", 99, 0, False, set()),
-    "that link each other": ("a", "a", 99, 99, False, set()),
-    "half of which link each other": ("a", "a", 20, 10, False, {"/a/**.html"}),
-    "most of which link each other": ("a", "a", 20, 11, False, set()),
-    "named pages of a list": ("a", "c", 8, 0, True, {"/a/**.html"}),
-    "few of them": ("a", "c", 7, 0, True, set()),
+    "pages that such pages link": ("ab", "ab", 8, 0, False, 4, {"/a/**.html", "/b/**.html"}),
+    "fewer": ("ab", "ab", 7, 0, False, 3, set()),
+    "of a list": ("ab", "c", 99, 0, False, 9, set()),
+    "that link each other": ("a", "a", 99, 99, False, 9, set()),
+    "half of which link each other": ("a", "a", 20, 10, False, 4, {"/a/**.html"}),
+    "most of which link each other": ("a", "a", 20, 11, False, 4, set()),
+    "one of each page that links them": ("a", "a", 20, 0, False, 20, set()),
+    "named pages of a list": ("a", "c", 8, 0, True, 1, {"/a/**.html"}),
+    "few of them": ("a", "c", 7, 0, True, 1, set()),
 }
 
 
 @pytest.mark.parametrize(
-    ("folders", "sources", "count", "known", "is_named", "asked"), SUSPICIONS.values(), ids=SUSPICIONS
+    ("folders", "origins", "count", "linked", "is_named", "sources", "asked"), SUSPICIONS.values(), ids=SUSPICIONS
 )
-def test_a_host_is_asked_for_pages_that_lead_on_and_on(folders, sources, count, known, is_named, asked) -> None:
+def test_a_host_is_asked_for_pages_that_lead_on(folders, origins, count, linked, is_named, sources, asked) -> None:
     pages = [
         Evidence(
-            row(f"http://a.test/{folder}/kafu{number}.html", "Sorry", ""),
+            row(f"http://a.test/{folder}/kafu{number}.html", "Sorry", "")
+            | {"referrer": f"http://a.test/{number % sources}"},
             f"/{folder}/**.html",
-            f"/{sources[number % len(sources)]}",
+            f"/{origins[number % len(origins)]}",
             is_named,
         )
         for number in range(count)
         for folder in folders[number % len(folders)]
     ]
-    sizes, linked = {f"/{folder}/**.html": count for folder in folders}, [hashes(map(str, range(99)))]
-    linked.append(hashes(one.page["url"] for one in pages[:known]))
-    assert suspected(pages, linked, sizes).keys() == asked
-    assert not suspected([one._replace(page=row(f"{GONE}?x=1", "", "")) for one in pages], linked, sizes)
+    sizes, home = {f"/{folder}/**.html": count for folder in folders}, row("http://a.test/", "Home", "")
+    visited = [home | {"links": hashes(one.page["url"] for one in pages[:linked])}, *(one.page for one in pages)]
+    assert suspected(pages, visited, sizes).keys() == asked
+    queries = [one._replace(page=one.page | {"url": f"{GONE}?x=1"}) for one in pages]
+    assert not suspected(queries, [home, *(one.page for one in queries)], sizes)
 
 
 def test_a_page_among_others_has_the_frame_of_an_answer_to_a_probe() -> None:

@@ -16,8 +16,7 @@ from .selection import Due
 _SAMPLE = 2  # URLs of a page of whose links to a closed template none was tried, and such pages of a template, at least
 _GROWTH = 6  # such pages for each page of their template whose links were good
 
-_Turn = tuple[int, int, bytes]  # depth, number of URLs that come before at this depth, what is drawn
-_Place = tuple[Name | None, str | None]  # the closed template and the page that links it, or the template of such pages
+_Place = tuple[object, ...]  # the page that links a closed or new template, and the template of pages with new ones
 
 
 class Budgets:
@@ -39,16 +38,15 @@ class Budgets:
     def admit(self, queue: Iterable[Due]) -> Iterator[Due]:
         """The URLs of a queue that may be visited, in order within each depth.
 
-        Templates of pages take turns with their links to new templates, and each of them has these in round-robin. URLs
-        of closed templates come page by page, not by depth. These, and those that only other sites link, are drawn, so
+        Templates of pages take turns with their links to new templates, and so do the pages of each of them. URLs of
+        closed templates come page by page, not by depth. These, and those that only other sites link, are drawn, so
         that no site can foresee which of them are visited.
         """
-        turns, of_page = Counter[Name](), Counter[_Place | None]()
-        waiting = list[tuple[_Turn, _Place | None, Due, UrlShape | None]]()
-        in_turn = list[tuple[_Turn, Due, UrlShape | None]]()
+        turns = Counter[Name]()
+        waiting = list[tuple[tuple[int, int, bytes], tuple[_Place, ...], Due, UrlShape | None]]()
         for due in queue:
             depth, turn, drawn = due.depth, 0, b""
-            place: _Place | None = None
+            places: tuple[_Place, ...] = ()
             shape: UrlShape | None = None
             if not (is_exempt(due.depth, due.kind, due.digest) or self._is_allowed(due.url)):
                 shape = shape_of(due.url, due.referrer, due.foreign, due.redirects)
@@ -57,15 +55,19 @@ class Budgets:
                 if shape.is_foreign:
                     drawn = self._draw(due)
                 elif limiting := self._closed(own, *self._known.names_of(shape, kind)):
-                    depth, drawn, place = 0, self._draw(due), (limiting, shape.source)
+                    depth, drawn, places = 0, self._draw(due), ((limiting, shape.source),)
                 elif not self._known.has_proved(own):
-                    turn, place = turns[own], (None, shape.referrer)
+                    turn, places = turns[own], ((shape.source, shape.referrer), (shape.referrer,))
                     turns[own] += 1
-            waiting.append(((depth, turn, drawn), place, due, shape))
-        for (depth, _, drawn), place, due, shape in sorted(waiting, key=itemgetter(0)):
-            in_turn.append(((depth, of_page[place], drawn), due, shape))
-            of_page[place] += place is not None
-        for _, due, limited in sorted(in_turn, key=itemgetter(0)):
+            waiting.append(((depth, turn, drawn), places, due, shape))
+        for level in range(2):
+            waiting.sort(key=itemgetter(0))
+            taken = Counter[_Place]()
+            for number, ((depth, _, drawn), places, due, shape) in enumerate(waiting):
+                for place in places[level : level + 1]:
+                    waiting[number] = ((depth, taken[place], drawn), places, due, shape)
+                    taken[place] += 1
+        for _, _, due, limited in sorted(waiting, key=itemgetter(0)):
             if limited is None or self._take(limited, bool(due.links_without_news)):
                 yield due
 

@@ -2,6 +2,7 @@
 
 import functools
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -24,7 +25,6 @@ from .template_rows import (
 WITHOUT_NEWS = 2
 """The `doubt` about the links of a page without news."""
 
-_OFTEN = 1 / 2  # share of pages with news from which on a template's links lead on, not back
 _SHARED = (16, 2)  # pages in the first round, and growth, of all new templates together
 _OF_SOURCE = 4  # least pages per round by the links of a page to an open template
 
@@ -72,51 +72,35 @@ def doubt(url: str, referrer: str | None, is_without_news: bool | None) -> int:
     return int(says_little(place_of(url), place_of(referrer)))
 
 
-def says_little(place: tuple[str, str, str], origin: tuple[str, str, str]) -> bool:
+def says_little(place: tuple[str, str], origin: tuple[str, str]) -> bool:
     """Whether the `doubt` about a link between two places is 1, if its page has news."""
-    return place[0] != origin[0] or place[2] == origin[2] or place[1].endswith("/" + origin[1])
+    return place[1] == origin[1] or place[0].endswith("/" + origin[0])
 
 
 @functools.lru_cache(1 << 12)
-def place_of(url: str) -> tuple[str, str, str]:
-    """(host, path and query, first folder) of a URL; cached, because pages share links."""
-    host, _, path = url.partition("//")[2].partition("/")
-    return host, path, path.partition("?")[0].rpartition("/")[0].partition("/")[0]
+def place_of(url: str) -> tuple[str, str]:
+    """(path and query, first folder) of a URL; cached, because pages share links."""
+    path = url.partition("//")[2].partition("/")[2]
+    return path, path.partition("?")[0].rpartition("/")[0].partition("/")[0]
 
 
 _template = functools.lru_cache(1 << 12)(template)
 
 
 class Known:
-    """The rows of a host by template and kind, and the forms of its visited URLs.
-
-    It has totals per template of what the site itself links, as they were when it was made.
-    """
+    """The rows of a host by template and kind, and the forms of its visited URLs."""
 
     def __init__(self, rows: Iterable[Row] = (), forms: Iterable[int] = ()) -> None:
         self.rows, self.forms = newest_by_template(rows), {*forms}
         self.round = max((row["round"] for row in self.rows.values()), default=0)
-        self._first: dict[str, int] = {}
-        self._pages: dict[str, list[int]] = {}
+        self._news = Counter[str]()  # pages with news, less those without, of what the site itself linked until now
         for row in self.rows.values():
-            if row["kind"] == Kind.FOREIGN or row["template"] == ANY:
-                continue
-            name = template_part(row["template"])
-            self._first[name] = min(self._first.get(name, row["round"]), row["first"] or row["round"])
-            pages = self._pages.setdefault(name, [0, 0])
-            pages[0] += row["pages"]
-            pages[1] += row["news"]
+            if row["kind"] != Kind.FOREIGN:
+                self._news[template_part(row["template"])] += 2 * row["news"] - row["pages"]
 
     def leads_back(self, origin: str, target: str) -> bool:
-        """Whether a template with little news links to its own family, or back to a template that was visited earlier.
-
-        Endless nesting, and templates that link to each other such as months and days, consist of such links.
-        """
-        pages, news = self._pages.get(origin, (0, 0))
-        if news >= _OFTEN * pages:
-            return False
-        is_back = target in self._first and (self._first[target], target) < (self._first[origin], origin)
-        return is_back or family(target) == family(origin)
+        """Whether a template whose pages seldom have news links to its own family, as endless nesting does."""
+        return self._news[origin] < 0 and family(target) == family(origin)
 
     def kind_of(self, shape: UrlShape, is_without_news: bool) -> Kind:
         if shape.is_foreign:

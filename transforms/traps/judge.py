@@ -53,7 +53,7 @@ def judge(
     state, budget, is_of_page = State.OPEN, known.budget(name, useful), SOURCE in name[0]
     is_sampled = known.promised(name) <= promise.CLOSED or (budget <= promise.SAMPLE and not is_of_page)
     if is_sampled and (bad >= ENOUGH or is_of_page):
-        state = State.TRAPPED if row["state"] == State.TRAPPED and not useful else State.THROTTLED
+        state = State.THROTTLED if row["state"] == State.OPEN else State(row["state"])
     since = row["since"] if state == row["state"] and row["since"] else round_
     known.rows[name] = after | {"state": state, "budget": budget, "since": since}
     return known.rows[name]

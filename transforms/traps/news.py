@@ -79,7 +79,7 @@ class HostNews:
         self._pages, self._answers = pages, dict(answers)
         self._asked = {**asked, **answers}
         self._refusing = {folder_of(name) for name, one in self._asked.items() if one.answer is ErrorPages.NONE}
-        self._evidence, self._sizes, self._links = list[Evidence](), Counter[str](), list[bytes]()
+        self._evidence, self._sizes, self._visited = list[Evidence](), Counter[str](), list[YieldRow]()
 
     def take(self, request: YieldRow, shape: UrlShape, kind: Kind, duplicates: Duplicates) -> Counts:
         """Add a page and return what it counts as: fresh, with news, different; `FAILED` if any address gives it."""
@@ -100,7 +100,7 @@ class HostNews:
         is_news = not is_copy and (is_told or is_uniform)
         is_fresh = is_news or (not is_series and not is_copy)
         is_named = added.is_named or not is_news
-        self._links.append(request["links"] or b"")
+        self._visited.append(request)
         if is_fresh and not is_uniform and answers is None and folder_of(group) not in self._refusing:
             origin = folder_of(family(shape.referrer)) if shape.referrer else None
             if is_series or is_named or not added.has_new_title:
@@ -110,7 +110,7 @@ class HostNews:
 
     def suspected(self) -> dict[str, YieldRow]:
         """A page of each family that may answer any URL with a page, of as many as are asked at once."""
-        found = soft_404.suspected(self._evidence, self._links, self._sizes)
+        found = soft_404.suspected(self._evidence, self._visited, self._sizes)
         return dict(itertools.islice(found.items(), soft_404.ASKED_AT_ONCE))
 
     def rows(self, host: str, round_: int, asked: Iterable[str], forms: Collection[int]) -> list[Row]:

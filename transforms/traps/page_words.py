@@ -42,7 +42,7 @@ def page_words(title: str, text: str, url: str, links: Sequence[str]) -> PageWor
         return (words & names).union(word for word, parts in joined.items() if names.issuperset(parts))
 
     new_title = titled - within(titled, set(filter(str.isdecimal, own)))
-    words = (told - titled - within(told, own)) | new_title
+    words = (told - within(told, own)) | new_title
     return PageWords(*map(hashes, (new_title, words, words & within(words, named))))
 
 

@@ -96,20 +96,23 @@ class Evidence(NamedTuple):
     is_named: bool  # all that is new is in its own URL
 
 
-def suspected(pages: Iterable[Evidence], links: Iterable[bytes], sizes: Mapping[str, int]) -> dict[str, YieldRow]:
+def suspected(
+    pages: Iterable[Evidence], visited: Collection[YieldRow], sizes: Mapping[str, int]
+) -> dict[str, YieldRow]:
     """A page of each family that leads on and on: to pages that lead to others, most of which nothing else links.
 
-    `links` has the hashes of the URLs that each page of the round links: the pages of a real site link each
-    other. `sizes` has the number of pages of each family. One nearly all of whose pages are named, and linked
-    by no other, is suspicious, too.
+    The pages of a real site link each other, which shows if a round has `visited` more than one of those that a page
+    links. `sizes` has the number of pages of each family. One nearly all of whose pages are named, and linked by no
+    other, is suspicious, too.
     """
     some = [one for one in pages if "?" not in one.page["url"]]
     if len(some) < _MANY:
         return {}
-    linked = set[int]().union(*map(unpack, links))
+    linked = set[int]().union(*(unpack(page["links"]) for page in visited))
     alone = [one for one in some if not linked & unpack(hashes([one.page["url"]]))]
     folders, named = {folder_of(one.group) for one in some}, Counter(one.group for one in alone if one.is_named)
-    found = [one for one in alone if one.origin in folders]
+    of_page = Counter(page["referrer"] for page in visited)
+    found = [one for one in alone if one.origin in folders and of_page[one.page["referrer"]] > 1]
     if len(found) < max(_MANY, _MOST * sum(one.origin in folders for one in some)):
         found = [one for one in alone if named[one.group] >= max(_MANY, _SHARE * sizes[one.group])]
     return {one.group: one.page for one in reversed(found)}
