@@ -161,9 +161,9 @@ def summarize(crawl: CrawlDir, now: datetime, settings: Settings | None = None, 
 
 def refreshed(status: Status, crawl: CrawlDir, manifests: Sequence[Manifest]) -> Status:
     """Return an earlier status with the next step, frontier, outcomes and times of later manifests, at little cost."""
-    step = next_step(manifests)
-    now = {"next_step": NextStep(step.kind, step.round), "frontier": waiting_by_reason(crawl.root, manifests)}
-    return dataclasses.replace(status, **now, outcomes=_counts(manifests).outcomes, **_totals(manifests))
+    step, outcomes = next_step(manifests), _counts(manifests).outcomes
+    next_, frontier = NextStep(step.kind, step.round), waiting_by_reason(crawl.root, manifests)
+    return dataclasses.replace(status, next_step=next_, frontier=frontier, outcomes=outcomes, **_totals(manifests))
 
 
 class _Counts(NamedTuple):

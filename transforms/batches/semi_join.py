@@ -48,7 +48,8 @@ class _CollectKeysFn(beam.CombineFn):
 
     def extract_output(self, keys: _Keys) -> Wanted:
         found = np.unique(np.frombuffer(keys[0], np.uint64))
-        values = np.sort(found.view(">u8").astype(np.uint64)) if self._by == self._key else sorted(keys[1])
+        in_order = np.sort(found.view(">u8").astype(np.uint64))
+        values = array("Q", in_order.tobytes()) if self._by == self._key else sorted(keys[1])
         return Wanted(self._by or self._key, values, self._key, Bloom.of(found))
 
 

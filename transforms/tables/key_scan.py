@@ -1,6 +1,7 @@
 """Scans the Parquet files of a snapshot table for the rows that a round needs."""
 
 import re
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ class Wanted(NamedTuple):
     """
 
     by: str
-    values: Sequence[Any] | NDArray[np.uint64]  # sorted; of keys, their first eight bytes as numbers, in their order
+    values: Sequence[Any]  # sorted; an array of the first eight bytes of keys, as numbers in the order of keys
     key: str = ""
     keys: Bloom | pa.Array | None = None
 
@@ -67,7 +68,7 @@ def matching_rows(
     rest only where it matches. Without keys, that is most of them, so small ones are read once, as a whole. A
     file without that column yields all rows. `footers` as in `open_parquet`.
     """
-    if not len(wanted.values) or (wanted.by == "host" and not _may_have_hosts(path, wanted.values)):
+    if not wanted.values or (wanted.by == "host" and not _may_have_hosts(path, wanted.values)):
         return
     schema = schema if columns is None else pa.schema([schema.field(name) for name in columns])
     with open_parquet(root, path, footers) as file:
@@ -100,7 +101,7 @@ def _may_have_hosts(path: str, hosts: Sequence[str]) -> bool:
     return found is None or any(shard(host, int(found[2])) == int(found[1]) for host in hosts)
 
 
-def groups_with(file: pq.ParquetFile, column: str, values: Sequence[Any] | NDArray[np.uint64]) -> Iterator[int]:
+def groups_with(file: pq.ParquetFile, column: str, values: Sequence[Any]) -> Iterator[int]:
     """The row groups that may hold one of the sorted values (`Wanted.values`) in a column, by its statistics."""
     number = column_number(file, column)
     for group in range(file.num_row_groups):
@@ -109,11 +110,11 @@ def groups_with(file: pq.ParquetFile, column: str, values: Sequence[Any] | NDArr
             yield group
 
 
-def _is_any_between(values: Sequence[Any] | NDArray[np.uint64], least: Any, most: Any) -> bool:
-    if isinstance(values, np.ndarray):
+def _is_any_between(values: Sequence[Any], least: Any, most: Any) -> bool:
+    if isinstance(values, array):
         least, most = (int.from_bytes(key[:8]) for key in (least, most))
     place = bisect_left(values, least)
-    return place < len(values) and bool(values[place] <= most)
+    return place < len(values) and values[place] <= most
 
 
 def _groups_that_match(file: pq.ParquetFile, groups: Sequence[int], wanted: Wanted) -> list[int]:
