@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 import apache_beam as beam
 import numpy as np
@@ -102,6 +103,21 @@ def rank(
     return manifest
 
 
+def _gather(pipeline: beam.Pipeline, links: list[Any], documents: list[Any], gather: GatherLinks) -> None:
+    read_from = {"links": pipeline | "Links" >> beam.Create(links)}
+    read_from["documents"] = pipeline | "Documents" >> beam.Create(documents)
+    read_from | "GatherLinks" >> gather
+
+
+def _sweep(pipeline: beam.Pipeline, blocks: int, sweep: SweepRanks) -> None:
+    pipeline | "Blocks" >> beam.Create(range(blocks)) | "Spread" >> beam.Reshuffle() | "SweepRanks" >> sweep
+
+
+def _write(pipeline: beam.Pipeline, partitions: int, write: WriteRanks, report: str) -> None:
+    written = pipeline | "Partitions" >> beam.Create(range(partitions)) | "WriteRanks" >> write
+    written | "Report" >> ReportFiles(report)
+
+
 class _Ranking:
     """The pipelines of a `rank` step, in their order. `seconds` estimates the CPU time of all of them."""
 
@@ -113,13 +129,8 @@ class _Ranking:
         """Partition the links in parts of files of `links`, with the duplicates in files of `documents`."""
         links = together(parts, [part.size for part in parts])
         paths = together([file.path for file in documents], [file.rows for file in documents])
-
-        def build(pipeline: beam.Pipeline) -> None:
-            read_from = {"links": pipeline | "Links" >> beam.Create(links)}
-            read_from["documents"] = pipeline | "Documents" >> beam.Create(paths)
-            read_from | "GatherLinks" >> GatherLinks(self._root, self._scratch, self._partitions)
-
-        self._engine.run(build, self._seconds / 2)
+        gather = GatherLinks(self._root, self._scratch, self._partitions)
+        self._engine.run(partial(_gather, links=links, documents=paths, gather=gather), self._seconds / 2)
         sizes = [pc.sum(hosts["pages"]).as_py() or 0 for hosts in self._read("hosts", HOSTS)]
         return Blocks(np.cumsum([0, *sizes]))
 
@@ -128,26 +139,18 @@ class _Ranking:
         if len(blocks.bounds) == 2:  # a single block
             rank_block(self._scratch, blocks)
             return 1
-
-        def build(pipeline: beam.Pipeline, first: int) -> None:
-            numbers = pipeline | "Blocks" >> beam.Create(range(len(blocks.bounds) - 1)) | "Spread" >> beam.Reshuffle()
-            numbers | "SweepRanks" >> SweepRanks(self._scratch, blocks, first, _SWEEPS_PER_PIPELINE)
-
         sweeps, change = 0, np.inf
         while sweeps < MAX_SWEEPS and change >= TOLERANCE * blocks.offsets[-1]:
-            self._engine.run(partial(build, first=sweeps), self._seconds / 30)
+            sweep = SweepRanks(self._scratch, blocks, sweeps, _SWEEPS_PER_PIPELINE)
+            self._engine.run(partial(_sweep, blocks=len(blocks.bounds) - 1, sweep=sweep), self._seconds / 30)
             sweeps += _SWEEPS_PER_PIPELINE
             change = self._scratch.read(f"change{sweeps}", 0, CHANGE)["change"][0].as_py()
         return sweeps
 
     def write(self, blocks: Blocks, sweeps: int, folders: dict[str, str]) -> list[TableFile]:
         """Write ranks and link data; `folders` maps segments to folders for their link data."""
-
-        def build(pipeline: beam.Pipeline) -> None:
-            numbers = pipeline | "Partitions" >> beam.Create(range(self._partitions))
-            write = WriteRanks(self._root, self._attempt.step.round, self._scratch, blocks, sweeps, folders)
-            numbers | "WriteRanks" >> write | "Report" >> ReportFiles(self._attempt.report)
-
+        write = WriteRanks(self._root, self._attempt.step.round, self._scratch, blocks, sweeps, folders)
+        build = partial(_write, partitions=self._partitions, write=write, report=self._attempt.report)
         self._engine.run(build, self._seconds / 2)
         return self._attempt.files()
 
