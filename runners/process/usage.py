@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +14,7 @@ from .cgroups import folders, text
 
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 _TICK_S = 0.2
+_END_S = 2.0  # for a killed process
 _PIECE = 1 << 16  # bytes; the kernel may give less at once
 _GROWN = 1.1  # of the resident size at which the proportional one, which the kernel counts page by page, was read last
 _NAMES = (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes"))
@@ -53,10 +55,14 @@ def end_children() -> None:
 
 
 def kill(pid: int) -> None:
-    """Kill a process and its descendants."""
-    for each in list(_family(pid)):
+    """Kill a child and its descendants, and wait for the end of these, but not for seconds."""
+    family = list(_family(pid))
+    for each in family:
         with contextlib.suppress(ProcessLookupError):
             os.kill(each, signal.SIGKILL)
+    ends_at = time.monotonic() + _END_S
+    while any(Path(f"/proc/{each}").exists() for each in family[1:]) and time.monotonic() < ends_at:
+        time.sleep(_END_S / 1000)
 
 
 class Peak:
