@@ -58,7 +58,7 @@ class UrlTables:
         accepted = {key for key, url in unknown.items() if not self.filter.reject_url(url)}
         self.documents = _by_key(rows(_DOCUMENTS))  # the newest
         # sources: how many pages link to it; links: MOST of them, as `_with_reasons` returns them
-        self.links = _by_key(sources.rows_over(_LINKS, "links", of_keys._replace(by="target_key")))
+        self.links = _by_key(rows(_LINKS, of_keys.values))
         self.links |= _with_reasons(sources, self.links, accepted)
         self.redirects = _redirects(sources, asked)  # the URLs that redirect to a URL, by URL
         # url, discovered_from, depth, of pages that lead or link to the URLs, by URL
@@ -89,7 +89,7 @@ _TRAPS = "SELECT host, template, kind, state, since, pages, fresh, failed, redir
 _LINKS = (
     "SELECT target_key AS url_key, count(DISTINCT source_key) AS sources, min({'round': round, 'source_url':"
     " source_url, 'kind': kind, 'anchor': anchor, 'rel': rel, 'target_url': target_url, 'from_duplicate':"
-    f" from_duplicate}}, {MOST}) AS links FROM given GROUP BY 1"
+    f" from_duplicate}}, {MOST}) AS links FROM links WHERE target_key IN (SELECT unnest(?)) GROUP BY 1"
 )
 _VISITS = "SELECT * EXCLUDE (headers, body) FROM visits ORDER BY fetched_at"
 _NEWEST = "QUALIFY row_number() OVER (PARTITION BY url_key ORDER BY round DESC) = 1"
