@@ -55,7 +55,7 @@ def end_children() -> None:
 
 
 def kill(pid: int) -> None:
-    """Kill a child and its descendants, and wait for the end of these, but not for seconds."""
+    """Kill a child and its descendants, and wait for the end of the latter, two seconds at most."""
     family = list(_family(pid))
     for each in family:
         with contextlib.suppress(ProcessLookupError):
