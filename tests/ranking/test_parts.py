@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from beamtrawl.runners.engines.direct import DirectEngine
 from beamtrawl.runners.engines.stock import StockEngine
 from beamtrawl.transforms.indexing.write_segment import write_segment
 from beamtrawl.transforms.memory.bounds import PARTITION_LINKS
@@ -20,6 +21,15 @@ from tests.support.crawls import InProcess
 from tests.support.linked_crawls import HUB, PAGE, link, make_crawl, ranked
 
 UNLINKED = "http://nobody.test/links"
+
+
+class Apart:
+    """Runs each pipeline as one of a long step: pickled, in a process of its own."""
+
+    workers = 2
+
+    def run(self, build, seconds):
+        DirectEngine(2).run(build, 100.0)
 
 
 def random_crawl(path, seed):
@@ -67,7 +77,9 @@ def assert_same(found, expected):
 
 
 @pytest.mark.parametrize(
-    ("seed", "engine"), [(0, InProcess()), (1, StockEngine([], []))], ids=["in this process", "Beam"]
+    ("seed", "engine"),
+    [(0, InProcess()), (1, StockEngine([], [])), (2, Apart())],
+    ids=["in this process", "Beam", "a long step"],
 )
 def test_links_of_several_blocks_are_ranked_as_those_of_one_partition(tmp_path, seed, engine):
     directory = random_crawl(tmp_path, seed)
