@@ -18,6 +18,7 @@ from beamtrawl.transforms.archives.captures import SCAN, parse_date
 from beamtrawl.transforms.archives.choose import KNOWN, Choice
 from beamtrawl.transforms.archives.reader import read_records
 from beamtrawl.transforms.archives.sources import Source
+from beamtrawl.transforms.http.content_coding import zstd
 from tests.archives.test_captures import record, scan
 from tests.support.tables import each_row
 
@@ -179,3 +180,16 @@ def test_bodies(tmp_path, name):
         reply = reply_of(found, None, 1_000_000, 65_536)
         assert (reply.status, reply.failure, reply.body.decode()) == (200, None, text)
         assert odd in (reply.error or "") and bool(odd) == bool(reply.error)
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstd.compress], ids=["gzip", "zstd"])
+@pytest.mark.parametrize("type_", ["response", "revisit", "robots"])
+def test_a_member_that_is_damaged_anywhere_is_one_record(tmp_path, compress, type_):
+    """A crawler that was killed, or a download that broke off (iipc/jwarc#17, webrecorder/warcio#138)."""
+    fields = {"Target-URI": "http://a.test/robots.txt"} if type_ == "robots" else {"Type": type_}
+    first, last = compress(record(PAGE)), compress(record(PAGE + "x" * 20, **fields))
+    flipped = [last[:place] + bytes([last[place] ^ 0x55]) + last[place + 1 :] for place in range(len(last))]
+    for number, data in enumerate([*(last[:cut] for cut in range(1, len(last) - 1)), *flipped]):
+        rows, counts, troubles = scan(tmp_path, first + data)
+        assert rows[0]["url"] == "http://a.test/p", number
+        assert troubles or counts["records"] == 2, number

@@ -60,18 +60,15 @@ def reply_of(record: Record, digest: str | None, body_bytes: int, head_bytes: in
 
 
 def contradicts(record: Record, head: tuple[int, Headers, bytes], digest: str | None) -> bool:
-    """Whether a payload has another digest; reads the rest of the record, if that can be read."""
+    """Whether a payload has another digest; reads the rest of the record, as far as that is needed."""
     check, (_, headers, rest) = PayloadDigest(digest or ""), head
     if not check.is_understood:
         return False
     read = _payload(record, rest, check)
-    try:
-        if is_chunked(headers):
-            decode_body(read, [("Transfer-Encoding", "chunked")], sys.maxsize, lambda _: None, check.without_chunks)
-        while read(_CHUNK):
-            pass
-    except DamagedError:
-        return False  # the record is damaged, which is worse
+    if is_chunked(headers):
+        decode_body(read, [("Transfer-Encoding", "chunked")], sys.maxsize, lambda _: None, check.without_chunks)
+    while read(_CHUNK):
+        pass
     return not check.agrees
 
 

@@ -79,11 +79,9 @@ def framing(head: Head) -> Framing:
         return Framing(True, None, closes or bool(lengths) or len(codings) > 1)  # what is wrong may be so on purpose
     if len(lengths) > 1:
         raise RequestError(Outcome.BAD_RESPONSE, "several values of content-length")
-    if not lengths:
+    length = next(iter(lengths), "")
+    if not _LENGTH.fullmatch(length):  # what is no number says nothing (Fetch standard, "extract a length")
         return Framing(False, None, True)
-    length = lengths.pop()
-    if not _LENGTH.fullmatch(length):
-        raise RequestError(Outcome.BAD_RESPONSE, "a content-length that is no number")
     return Framing(False, int(length), closes)
 
 
