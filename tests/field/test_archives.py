@@ -182,6 +182,16 @@ def test_bodies(tmp_path, name):
         assert odd in (reply.error or "") and bool(odd) == bool(reply.error)
 
 
+@pytest.mark.parametrize(("status", "failure"), [(200, "bad_response"), (301, None), (404, None)])
+def test_a_status_counts_although_its_body_is_broken(tmp_path, status, failure):
+    """As from a socket (scrapy/scrapy#78)."""
+    body = b"\x1f\x8b\x08" + b"no gzip" * 9
+    whole = record(f"HTTP/1.1 {status} X\r\n{HEAD}Content-Encoding: gzip\r\n\r\n" + "x" * len(body))
+    (tmp_path / "a.warc").write_bytes(whole.replace(b"x" * len(body), body))
+    found = next(read_records(Source(str(tmp_path / "a.warc"))))
+    assert reply_of(found, None, 1_000_000, 65_536).failure == failure
+
+
 @pytest.mark.parametrize("compress", [gzip.compress, zstd.compress], ids=["gzip", "zstd"])
 @pytest.mark.parametrize("type_", ["response", "revisit", "robots"])
 def test_a_member_that_is_damaged_anywhere_is_one_record(tmp_path, compress, type_):

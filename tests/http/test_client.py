@@ -212,6 +212,34 @@ def test_what_an_answer_comes_to(
     assert reply.address == "127.0.0.1"
 
 
+BROKEN = {
+    "gzip that is none": GZIP,
+    "a length beyond the body": b"Content-Length: 99",
+    "chunks that are none": b"Transfer-Encoding: chunked",
+}
+STATUSES = {
+    b"301 Moved": "redirected",
+    b"404 Not Found": "gone",
+    b"403 Forbidden": "forbidden",
+    b"503 No": "server_error",
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+def test_a_status_counts_although_its_body_is_broken(client_of: Open, broken: bytes) -> None:
+    """Chromium goes where such a redirect leads (scrapy/scrapy#78, #2388, projectdiscovery/httpx#303)."""
+    for status, end in STATUSES.items():
+        reply = ask(client_of, says(answer(HTML, broken, b"Location: /t", status=status)))
+        assert (reply.failure, reply.truncated, outcome("http://a.test/", reply, conditional=False)) == (
+            None,
+            True,
+            end,
+        )
+        assert reply.error
+    reply = ask(client_of, says(answer(HTML, broken)))
+    assert (reply.failure, reply.truncated) == (Outcome.BAD_RESPONSE, False)
+
+
 OK = b"HTTP/1.1 200 OK\r\n"
 SLOW_BODIES = {
     "a length": (OK + b"Content-Length: 9999\r\n\r\n", b"x"),

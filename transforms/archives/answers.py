@@ -46,7 +46,7 @@ def reply_of(record: Record, digest: str | None, body_bytes: int, head_bytes: in
             pass
         is_cut = is_cut or lacks_chunks
         error = decoded.oddity
-        if decoded.failure and not is_cut:
+        if decoded.failure and not is_cut and status < 300:  # another one says it all
             failure, error = decoded.failure.outcome, decoded.failure.text
     except DamagedError as damage:
         return Reply(status, headers, failure=Outcome.BAD_RESPONSE, error=str(damage))
