@@ -284,5 +284,5 @@ class _Anchors:
 
 
 def _label(element: Element) -> str:
-    """The alternative text or title of an image or a link."""
-    return collapse(element.attr("alt") or element.attr("title") or "")[:MAX_ANCHOR]
+    """The alternative text, label or title of an image or a link (Accname 1.2, 4.3.2)."""
+    return collapse(element.attr("alt") or element.attr("aria-label") or element.attr("title") or "")[:MAX_ANCHOR]
