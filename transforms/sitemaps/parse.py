@@ -89,7 +89,7 @@ def parse_sitemap(body: bytes, url: str, max_entries: int = MAX_ENTRIES) -> Site
 
 
 def _read_lines(text: str, collected: "_Collector") -> None:
-    """Collect one URL per line, past comments; a text whose first line is no URL is no sitemap: not read further."""
+    """Collect one URL per line, past comments; a text whose first one is no URL is no sitemap, and not read further."""
     for match in re.finditer(r"[^\r\n]+", text):
         line = match[0][:_MAX_FIELD].strip(_BLANKS)
         if collected.is_absolute(line):
