@@ -123,11 +123,12 @@ ANSWERS: dict[str, tuple[bytes, int | None, str, bytes, bool]] = {
     "the same length twice": (sized(b"Content-Length: 10"), 200, "fetched", PAGE, False),
     "a transfer coding that nobody asked for": (
         answer(b"Transfer-Encoding: gzip, chunked"),
-        None,
+        200,
         "bad_response",
         b"",
         False,
     ),
+    "a charset as a transfer coding": (answer(b"Transfer-Encoding: utf-8"), 200, "fetched", PAGE, False),
     "a body after no content": (sized(HTML, status=b"204 No Content"), 204, "fetched", b"", False),
     "a body after not modified": (sized(HTML, status=b"304 Not Modified"), 304, "bad_response", b"", False),
     "HTTP/0.9": (b"<html><p>herring", None, "bad_response", b"", False),

@@ -147,8 +147,11 @@ FRAMINGS = {
     "a number beyond all bounds": (200, 11, ["Content-Length: " + "9" * 5000], Framing(False, None, True)),
     "a length and chunks": (200, 11, ["Content-Length: 5", "Transfer-Encoding: chunked"], Framing(True, None, True)),
     "no coding": (200, 11, ["Content-Length: 5", "Transfer-Encoding: identity"], Framing(False, 5, False)),
-    "another coding": (200, 11, ["Transfer-Encoding: gzip, chunked"], BAD),
-    "an unknown coding": (200, 11, ["Transfer-Encoding: xchunked"], BAD),
+    # Browsers know chunked alone, wherever it stands (curl/curl#16956; headless Chromium); RFC 9112, 6.3: to the end.
+    "another coding": (200, 11, ["Transfer-Encoding: gzip, chunked"], Framing(True, None, True)),
+    "behind the chunks": (200, 11, ["Transfer-Encoding: chunked, utf-8"], Framing(True, None, True)),
+    "an unknown coding": (200, 11, ["Transfer-Encoding: xchunked"], Framing(False, None, True)),
+    "a charset, and a length": (200, 11, ["Transfer-Encoding: utf-8", "Content-Length: 5"], Framing(False, 5, True)),
     # As behind some proxies (mitmproxy#5423, curl#13451): the chunks are simple.
     "chunks in two lines": (200, 11, ["Transfer-Encoding: chunked"] * 2, Framing(True, None, True)),
     "chunks in one line": (200, 11, ["Transfer-Encoding: chunked, Chunked"], Framing(True, None, True)),

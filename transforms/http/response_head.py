@@ -73,10 +73,9 @@ def framing(head: Head) -> Framing:
         return Framing(False, 0, closes or head.status == 101)
     lengths = set(found["content-length"])
     codings = [coding for coding in found["transfer-encoding"] if coding not in ("", "identity")]
-    if set(codings) - {"chunked"}:  # once, however often it is named: browsers and curl
-        raise RequestError(Outcome.BAD_RESPONSE, "a transfer-encoding that was not asked for")
-    if codings:
-        return Framing(True, None, closes or bool(lengths) or len(codings) > 1)  # what is wrong may be so on purpose
+    closes = closes or bool(codings and (lengths or codings != ["chunked"]))  # what is wrong may be so on purpose
+    if "chunked" in codings:  # once, however often it is named, and others are ignored: browsers
+        return Framing(True, None, closes)
     if len(lengths) > 1:
         raise RequestError(Outcome.BAD_RESPONSE, "several values of content-length")
     length = next(iter(lengths), "")
