@@ -36,6 +36,8 @@ HEAD = "Content-Type: text/html\r\n"
         "HTTP/1.0 200 \xa0",
         "Http/2 200",
         "HTTP/1.1  200\tOK",
+        "HTTP/1.1 200OK",  # Chromium reads the digits
+        "HTTP/1.1 200: OK",  # as Data4Democracy/internal-displacement#148 met 404:
     ],
 )
 def test_status_lines(tmp_path, line):

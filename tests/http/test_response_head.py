@@ -51,7 +51,7 @@ STATUS_LINES = {
     b"HTTP/1.1 099 No": BAD,
     b"HTTP/1.1 20 OK": BAD,
     b"HTTP/1.1 2000 OK": BAD,
-    b"HTTP/1.1 200OK": BAD,
+    b"HTTP/1.1 200OK": (200, 11),  # Chromium reads the digits
     b"HTTP/1.1 -20 OK": BAD,
     b"HTTP/1.1": BAD,
     b"HTTP/2 200 OK": (200, 11),

@@ -10,7 +10,7 @@ from .errors import RequestError
 _MOST_INTERIM = 100  # interim responses: 100 Continue, 102 Processing, 103 Early Hints
 
 # Of any version: archivers write the one of the connection (HTTP/2, HTTP/3), and browsers take any in any case.
-_STATUS_LINE = re.compile(rb"HTTP/(\d(?:\.\d)?)[ \t]+([1-9]\d\d)(?:[ \t].*)?\r?\n", re.IGNORECASE)
+_STATUS_LINE = re.compile(rb"HTTP/(\d(?:\.\d)?)[ \t]+([1-9]\d\d)(?!\d).*\r?\n", re.IGNORECASE)
 _LENGTH = re.compile(r"\d{1,18}", re.ASCII)
 _UNSAFE = str.maketrans("\r\n\0", "   ")  # in header values (RFC 9110, 5.5)
 _FRAMING = frozenset({"transfer-encoding", "content-length", "connection"})
