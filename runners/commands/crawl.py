@@ -82,9 +82,9 @@ def run(arguments: argparse.Namespace) -> int:
             console.warn(notice_of_identity)
     session.refuse_anonymous(settings.robot, seeds, words.robot)
     session.refuse_missing_plugins(settings, directory)
-    if line := session.refused_address(settings.fetch, seeds, words):
-        console.warn(line)
-    if line := notice(chosen):
+    for url in (url for url in arguments.seed if url.endswith(("sitemap.xml", "sitemap.xml.gz", "sitemap_index.xml"))):
+        console.warn(f"{url} looks like a sitemap: to start at the pages in it, give --sitemap in place of --seed")
+    for line in filter(None, (session.refused_address(settings.fetch, seeds, words), notice(chosen))):
         console.warn(line)
     stop = StopSignal()
     rounds = partial(session.run, directory, settings, seeds, chosen, console, stop, arguments.rounds, arguments.again)

@@ -111,6 +111,7 @@ def seed_alarms(seeds: Iterable[Mapping[str, Any]]) -> list[Alarm]:
     lines = [
         f"seed {row['url']} failed: {_meaning(row['reason'], row['last_status'])}"
         + ("; it is tried again" if row["state"] == "due" else "")
+        + (f", {row['redirect_to']}, of which no page came" if row["state"] == "redirected" else "")
         for row in rows
     ]
     return _first("seeds", lines, "more seeds failed")

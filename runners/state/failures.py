@@ -20,18 +20,18 @@ from .alarms import seed_alarms
 _FAILED = (REMOVES_PAGE | RETRIED) - {Outcome.REDIRECTED}
 
 
-def failed_seeds(crawl: CrawlDir, manifests: Sequence[Manifest]) -> list[Row]:
-    """Return the rows (url, state, reason, last_status) of table urls of the seeds whose last visit failed."""
+def failed_seeds(crawl: CrawlDir, manifests: Sequence[Manifest], also: str = "failed") -> list[Row]:
+    """Return the rows of table urls of the seeds whose last visit failed, or whose state is `also`."""
     seeds = read_table(crawl.root, paths_of(manifests, "seeds"), SEEDS, ["url_key", "host"])
     if not seeds.num_rows:
         return []
-    columns = ["url_key", "url", "round", "state", "reason", "last_status"]
+    columns = ["url_key", "url", "round", "state", "reason", "last_status", "redirect_to"]
     hosts, keys = pc.unique(seeds["host"]).sort().to_pylist(), seeds["url_key"].combine_chunks()
     found = [pa.schema([URLS.field(name) for name in columns]).empty_table()]
     for path in paths_of(manifests, "urls"):
         found += matching_rows(crawl.root, path, URLS, Wanted("host", hosts, "url_key", keys), columns)
-    rows = newest_rows(pa.concat_tables(found), "url_key")
-    return list(filter(has_failed, rows.filter(pc.not_equal(rows["state"], "fetched")).to_pylist()))
+    rows = newest_rows(pa.concat_tables(found), "url_key").filter(pc.field("state") != "fetched").to_pylist()
+    return [row for row in rows if row["state"] == also or has_failed(row)]
 
 
 class SeedTrouble(NamedTuple):
@@ -42,13 +42,12 @@ class SeedTrouble(NamedTuple):
 
 
 def seed_trouble(crawl: CrawlDir) -> SeedTrouble:
-    """Return which seeds failed when they were visited last."""
+    """Return which seeds failed when they were visited last; of a crawl without a page, where they redirect, too."""
     manifests = crawl.manifests()
-    failed = failed_seeds(crawl, manifests)
     pages = sum(m.counters.get(name, 0) for m in manifests for name in (Outcome.FETCHED, Outcome.NOT_MODIFIED))
+    failed = failed_seeds(crawl, manifests, also="failed" if pages else "redirected")
     seeds = read_table(crawl.root, paths_of(manifests, "seeds"), SEEDS, ["url_key"])["url_key"] if failed else ()
-    lines = [alarm.text for alarm in seed_alarms(failed)]
-    return SeedTrouble(lines, not pages or len(failed) == len(set(seeds)) > 0)
+    return SeedTrouble([alarm.text for alarm in seed_alarms(failed)], not pages or len(failed) == len(set(seeds)) > 0)
 
 
 def has_failed(row: Mapping[str, Any]) -> bool:

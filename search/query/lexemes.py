@@ -28,9 +28,10 @@ LONG_QUERY = 8
 _MAX_DEPTH = 16
 
 OPERATORS = ("AND", "OR", "NOT")
+_SIGNS = ("-", "+", "NOT")
 FIELDS = ("title", "url")
 FILTERS = {
-    "site": lambda value: re.sub(r"^\w+://", "", value).strip("."),
+    "site": lambda value: re.sub(r"^\w+://", "", value).strip("*."),  # subdomains belong to a site
     "lang": lambda value: value if re.fullmatch("[a-z]{2,3}", value) else "",
     "type": lambda value: value,
     "after": lambda value: value if day(value) else "",
@@ -96,20 +97,20 @@ def lexemes(text: str, facts: frozenset[str] = frozenset()) -> Lexemes:
     parts = _without_explaining(list(_split(text.translate(_STRAIGHT), facts)))
     words = [part.text for part in parts if part.kind == "word" and not part.is_quoted]
     is_long = len([word for word in words if any(map(str.isalnum, word))]) > LONG_QUERY
-    is_capital = _is_capital("".join(words))
+    is_capital = "".join(words).isupper()
     if (is_long or is_capital or not any(part.is_operand for part in parts)) and not _is_boolean(
         parts, in_groups=not (is_long and is_capital)
     ):
         parts = _without_operators(parts, is_long)
     if _has_subject(parts):
         return Lexemes(parts, is_long)
-    return Lexemes(_without_signs(parts), is_long, any(part.is_operand for part in parts))
+    return Lexemes(_without(parts, *_SIGNS), is_long, any(part.is_operand for part in parts))
 
 
 def as_text(text: str, facts: frozenset[str] = frozenset()) -> Lexemes:
     """The lexemes of a query with filters, but without operators."""
     parts = _without_operators(_without_explaining(list(_split(text.translate(_STRAIGHT), facts))), True)
-    return Lexemes(_without_signs(parts), True)
+    return Lexemes(_without(parts, *_SIGNS), True)
 
 
 def plain_query(text: str) -> str:
@@ -193,11 +194,6 @@ def _without_explaining(parts: list[Lexeme]) -> list[Lexeme]:
     return found if any(map(str.isalnum, "".join(part.text for part in found))) else parts
 
 
-def _is_capital(words: str) -> bool:
-    """Whether words have capital letters and no small ones."""
-    return words != words.lower() and words == words.upper()
-
-
 def _is_boolean(parts: Sequence[Lexeme], in_groups: bool) -> bool:
     """Whether AND, OR and NOT are meant: they join all operands, or `in_groups` some in parentheses."""
     depth, needs_operator = 0, False
@@ -232,10 +228,6 @@ def _has_subject(parts: Sequence[Lexeme]) -> bool:
         part.is_operand and (not number or parts[number - 1].kind not in ("-", "NOT"))
         for number, part in enumerate(parts)
     )
-
-
-def _without_signs(parts: Sequence[Lexeme]) -> list[Lexeme]:
-    return _without(parts, "-", "+", "NOT")
 
 
 def _without(parts: Sequence[Lexeme], *kinds: str) -> list[Lexeme]:

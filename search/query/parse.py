@@ -42,7 +42,6 @@ MAX_TERMS = 128
 MAX_PHRASE = 64
 """The most words of a phrase, and of a token."""
 
-
 EMPTY = "the query is empty: give words, or a filter such as lang:en"
 _EXCLUSIONS = "exclusions alone are searched for as words: give a word or a filter, such as lang:en, beside them"
 _NOTHING = "the query searches for nothing: give a word, or a filter such as lang:en"
@@ -111,6 +110,8 @@ def _notes(notes: list[str], text: str, condition: Condition) -> tuple[str, ...]
 
 
 _DATES = "a date is a year, a month or a day, such as 2024, 2024-05 or 2024-05-31"
+_ELSEWHERE = re.compile("^(?:(?:all)?in|file)(?=(?:title|url|type)$)")  # intitle: of other search engines
+_WILD = re.compile(r"(?<!\S)(?=\**\w)\w*(?:\*|\?(?=\w))[\w*?]*(?!\S)")
 _VALUES = {"lang": "a language is a code of two or three letters, such as en", "after": _DATES, "before": _DATES}
 
 
@@ -221,6 +222,11 @@ class _Parser:
         piece = _Piece(terms, morphemes, is_quoted)
         if unsearched := "" if is_quoted or like or self.is_long else _signs(text):
             self.notes.append(f"{unsearched} is not searched: an index has words, without signs")
+        elif not (like or self.is_long) and (wild := _WILD.search(text)):
+            self.notes.append(f"{wild[0]} is no pattern: one has two letters or digits before an asterisk, as li*se")
+        name, colon, _ = text.casefold().partition(":")
+        if colon and not (is_quoted or self.is_long) and (own := _ELSEWHERE.sub("", name)) in (*FIELDS, *FILTERS):
+            self.notes.append(f"{name}: is searched for as a word; to filter, write {own}:VALUE")
         if scores:
             self._has_words |= bool(terms) and not is_quoted
             self.in_order += () if like else terms

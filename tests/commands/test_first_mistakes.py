@@ -13,7 +13,7 @@ from beamtrawl.runners.program.main import run
 from beamtrawl.runners.terminal import units
 from beamtrawl.transforms.changes import find
 from tests.support.command_line import LOOPBACK, beamtrawl, failure
-from tests.support.web import Web, html
+from tests.support.web import Answer, Web, html
 
 SEED = "http://127.0.0.1:9/"
 
@@ -209,6 +209,16 @@ def test_of_many_bad_seeds_the_first_are_named(tmp_path: Path) -> None:
         "68 more are skipped",
         "beamtrawl: none of the seeds is a URL that can be crawled; give one such as https://example.org/",
     ]
+
+
+def test_a_sitemap_as_a_seed_is_named_with_the_flag_for_it(tmp_path: Path) -> None:
+    """As in webrecorder/browsertrix#1342: the crawl ends with one fetch and no page."""
+    with Web({"a.test": {"/sitemap.xml": Answer(200, b"<urlset/>", (("Content-Type", "text/xml"),))}}) as web:
+        url = web.url("a.test", "/sitemap.xml")
+        ran = beamtrawl("crawl", tmp_path, *LOOPBACK, "--seed", url, "--rounds", 1)
+        as_it_is_meant = beamtrawl("crawl", tmp_path / "b", *LOOPBACK, "--sitemap", url, "--rounds", 1)
+    told = f"{url} looks like a sitemap: to start at the pages in it, give --sitemap in place of --seed"
+    assert (told in ran.err, told in as_it_is_meant.err) == (True, False)
 
 
 def test_a_site_that_is_no_url_is_named_as_one(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import LOOPBACK, beamtrawl, success
-from tests.support.web import Answer, Page, Web, html, plain, status
+from tests.support.web import Answer, Page, Web, html, plain, redirect, status
 
 NO_PAGE: dict[str, tuple[dict[str, Page], str]] = {
     "404": ({"/": status(404)}, "status 404"),
@@ -28,6 +28,14 @@ def test_a_seed_that_gives_no_page_is_told_by_line_exit_code_and_finding(tmp_pat
     checked = beamtrawl("check", "links", tmp_path, "--fail-on", "error")
     assert (checked.code, "seed (1): seeds of the crawl that give no page" in checked.out) == (3, True)
     assert "no page was checked" in checked.err
+
+
+def test_a_seed_that_redirects_out_of_scope_is_told_with_its_target(tmp_path: Path) -> None:
+    """As example.com to example.org (webrecorder/browsertrix-crawler#475, openzim/zimit#138)."""
+    with Web({"a.test": {"/": redirect("http://b.test/home")}}) as web:
+        ran = beamtrawl("crawl", tmp_path, *LOOPBACK, "--seed", web.url("a.test"))
+        told = f"seed {web.url('a.test')} failed: leads to another URL, http://b.test/home, of which no page came"
+    assert (ran.code, told in ran.err) == (4, True), ran.err
 
 
 def test_a_refused_connection_and_a_name_without_address(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from beamtrawl.transforms.archives.captures import SCAN, parse_date
 from beamtrawl.transforms.archives.choose import KNOWN, Choice
 from beamtrawl.transforms.archives.reader import read_records
 from beamtrawl.transforms.archives.sources import Source
+from beamtrawl.transforms.http.content_coding import zstd
 from tests.archives.test_captures import record, scan
 from tests.support.tables import each_row
 
@@ -35,6 +36,8 @@ HEAD = "Content-Type: text/html\r\n"
         "HTTP/1.0 200 \xa0",
         "Http/2 200",
         "HTTP/1.1  200\tOK",
+        "HTTP/1.1 200OK",  # Chromium reads the digits
+        "HTTP/1.1 200: OK",  # as Data4Democracy/internal-displacement#148 met 404:
     ],
 )
 def test_status_lines(tmp_path, line):
@@ -179,3 +182,26 @@ def test_bodies(tmp_path, name):
         reply = reply_of(found, None, 1_000_000, 65_536)
         assert (reply.status, reply.failure, reply.body.decode()) == (200, None, text)
         assert odd in (reply.error or "") and bool(odd) == bool(reply.error)
+
+
+@pytest.mark.parametrize(("status", "failure"), [(200, "bad_response"), (301, None), (404, None)])
+def test_a_status_counts_although_its_body_is_broken(tmp_path, status, failure):
+    """As from a socket (scrapy/scrapy#78)."""
+    body = b"\x1f\x8b\x08" + b"no gzip" * 9
+    whole = record(f"HTTP/1.1 {status} X\r\n{HEAD}Content-Encoding: gzip\r\n\r\n" + "x" * len(body))
+    (tmp_path / "a.warc").write_bytes(whole.replace(b"x" * len(body), body))
+    found = next(read_records(Source(str(tmp_path / "a.warc"))))
+    assert reply_of(found, None, 1_000_000, 65_536).failure == failure
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstd.compress], ids=["gzip", "zstd"])
+@pytest.mark.parametrize("type_", ["response", "revisit", "robots"])
+def test_a_member_that_is_damaged_anywhere_is_one_record(tmp_path, compress, type_):
+    """A crawler that was killed, or a download that broke off (iipc/jwarc#17, webrecorder/warcio#138)."""
+    fields = {"Target-URI": "http://a.test/robots.txt"} if type_ == "robots" else {"Type": type_}
+    first, last = compress(record(PAGE)), compress(record(PAGE + "x" * 20, **fields))
+    flipped = [last[:place] + bytes([last[place] ^ 0x55]) + last[place + 1 :] for place in range(len(last))]
+    for number, data in enumerate([*(last[:cut] for cut in range(1, len(last) - 1)), *flipped]):
+        rows, counts, troubles = scan(tmp_path, first + data)
+        assert rows[0]["url"] == "http://a.test/p", number
+        assert troubles or counts["records"] == 2, number

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from beamtrawl.transforms.documents.parse_visits import refresh_links
 from beamtrawl.transforms.http.address_guard import connect
 from beamtrawl.transforms.http.deadline_socket import Exchange, Line
 from beamtrawl.transforms.http.dns import FAILURE_LIFETIME
@@ -144,6 +145,18 @@ SITEMAPS = {
         b"<urlset><url><loc>http://a.test/x</loc><image:image><image:loc>http://a.test/i</image:loc></image:image></url>",
         ["x"],
     ),
+    "a comment first": (b"# all pages\r\nhttp://a.test/x\n# end", ["x"]),
+    "a byte order mark, then a comment": ("\ufeff#\nhttp://a.test/x".encode(), ["x"]),
+    "capital names": (
+        f"<URLSET>{ENTRY.upper().replace('HTTP://A.TEST/X', 'http://a.test/x')}</URLSET>".encode(),
+        ["x"],
+    ),
+    "some capitals": (b"<sitemapIndex><Sitemap><Loc>http://a.test/x</Loc></Sitemap></sitemapIndex>", ["x"]),
+    "URLs outside of entries": (
+        f"<urlset><loc>http://a.test/w</loc>{ENTRY}<loc>http://a.test/y</loc>".encode(),
+        [*"wxy"],
+    ),
+    "an entry of another kind": (f"<sitemapindex>{ENTRY}</sitemapindex>".encode(), []),
 }
 
 
@@ -199,6 +212,34 @@ def test_bases(before, path, behind):
     body = f"<!doctype html><title>T</title>{before}<a href=x>x</a>{behind}".encode()
     page = parse_page(body, "http://a.test/d/p", "text/html", [], "robot")
     assert [link.url for link in page.links] == [f"http://a.test{path}"]
+
+
+META = "<meta http-equiv=refresh content='{}; url=/r'>"
+# what a page has: the kind of its link (Chromium; Scrapy's METAREFRESH_IGNORE_TAGS and METAREFRESH_MAXDELAY)
+REFRESHES = {
+    "without scripts (scrapy/scrapy#18, #6347)": (f"<noscript>{META.format(0)}</noscript>", ["a"]),
+    "without scripts, in the body": (f"<p>x<noscript><p>y{META.format(0)}</noscript>", ["a"]),
+    "without scripts, before another one": (
+        f"<noscript>{META.format(0)}</noscript>{META.format(0)}",
+        ["a", "redirect"],
+    ),
+    "of a session that ends (eucalyptus/eucaconsole#1456)": (META.format(1740), ["a"]),
+    "of a front page of news (sparklemotion/mechanize#364)": (META.format(1800), ["a"]),
+    "after a while": (META.format(100), ["redirect"]),
+}
+
+
+@each_row(REFRESHES)
+def test_refreshes(html, kinds):
+    page = parse_page(f"<!doctype html><title>T</title>{html}".encode(), "http://a.test/", "text/html", [], "robot")
+    assert [link.kind for link in page.links] == kinds
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [("0; url=/r", "redirect"), ("100; url=/r", "redirect"), ("1800; url=/r", "a")]
+)
+def test_refreshes_of_headers(value, kind):
+    assert [link.kind for link in refresh_links("http://a.test/", [("Refresh", value)])] == [kind]
 
 
 WORDS = {

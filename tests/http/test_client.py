@@ -123,11 +123,12 @@ ANSWERS: dict[str, tuple[bytes, int | None, str, bytes, bool]] = {
     "the same length twice": (sized(b"Content-Length: 10"), 200, "fetched", PAGE, False),
     "a transfer coding that nobody asked for": (
         answer(b"Transfer-Encoding: gzip, chunked"),
-        None,
+        200,
         "bad_response",
         b"",
         False,
     ),
+    "a charset as a transfer coding": (answer(b"Transfer-Encoding: utf-8"), 200, "fetched", PAGE, False),
     "a body after no content": (sized(HTML, status=b"204 No Content"), 204, "fetched", b"", False),
     "a body after not modified": (sized(HTML, status=b"304 Not Modified"), 304, "bad_response", b"", False),
     "HTTP/0.9": (b"<html><p>herring", None, "bad_response", b"", False),
@@ -210,6 +211,34 @@ def test_what_an_answer_comes_to(
     assert (reply.body, reply.truncated) == (body, truncated)
     assert reply.error in (None, CUT) if reply.failure is None else reply.error
     assert reply.address == "127.0.0.1"
+
+
+BROKEN = {
+    "gzip that is none": GZIP,
+    "a length beyond the body": b"Content-Length: 99",
+    "chunks that are none": b"Transfer-Encoding: chunked",
+}
+STATUSES = {
+    b"301 Moved": "redirected",
+    b"404 Not Found": "gone",
+    b"403 Forbidden": "forbidden",
+    b"503 No": "server_error",
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+def test_a_status_counts_although_its_body_is_broken(client_of: Open, broken: bytes) -> None:
+    """Chromium goes where such a redirect leads (scrapy/scrapy#78, #2388, projectdiscovery/httpx#303)."""
+    for status, end in STATUSES.items():
+        reply = ask(client_of, says(answer(HTML, broken, b"Location: /t", status=status)))
+        assert (reply.failure, reply.truncated, outcome("http://a.test/", reply, conditional=False)) == (
+            None,
+            True,
+            end,
+        )
+        assert reply.error
+    reply = ask(client_of, says(answer(HTML, broken)))
+    assert (reply.failure, reply.truncated) == (Outcome.BAD_RESPONSE, False)
 
 
 OK = b"HTTP/1.1 200 OK\r\n"

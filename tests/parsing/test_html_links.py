@@ -82,6 +82,10 @@ LINKS = {
         [(A, "the alt", "", "a"), (B, "the alt", "", "img")],
     ),
     "a titled anchor": ("<a href=a title='the title'></a>", [(A, "the title", "", "a")]),
+    "a labelled anchor": (
+        "<a href=a aria-label='the label' title=t><svg></svg></a><a href=b aria-label=l>x</a>",
+        [(A, "the label", "", "a"), (B, "x", "", "a")],
+    ),
     "a long anchor": (f"<a href=a>{'x' * 300}</a>", [(A, "x" * 200, "", "a")]),
     "a refresh redirects, further ones are links": (
         "<meta http-equiv=refresh content=7><meta http-equiv=refresh content='0; url=a'>"

@@ -25,8 +25,8 @@ def test_five_redirects_are_followed_and_the_sixth_is_not():
 
 
 def test_an_answer_that_was_cut_or_failed_says_nothing():
-    replies = Reply(200), Reply(200, error=CUT), Reply(failure=Outcome.TIMEOUT), Reply(404)
-    assert [answered_status(reply) for reply in replies] == [200, None, None, 404]
+    replies = Reply(200), Reply(200, error=CUT), Reply(failure=Outcome.TIMEOUT), Reply(404), Reply(404, error=CUT)
+    assert [answered_status(reply) for reply in replies] == [200, None, None, 404, 404]
 
 
 def test_a_copy_of_robots_txt_counts_for_24_hours(tmp_path: Path):

@@ -245,6 +245,7 @@ def test_signs_that_are_not_searched_are_said(tmp_path, query, note):
         ("site:a.test/docs/1", "/docs/1"),
         ("site:a.test/", "/ /Docs /docs/1 /docs2 /docs?x"),
         ("site:b.test/docs", ""),
+        ("site:*.a.test/docs/1", "/docs/1"),
         ("-site:a.test/docs two", "/docs2"),
     ],
 )

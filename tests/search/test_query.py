@@ -288,6 +288,30 @@ def test_a_value_that_cannot_be_used_is_named(text, notes):
     assert list(parse(text).notes) == notes
 
 
+# What is silently taken as words reads like an answer to what was asked (michellefitz/planningsearch#62,
+# codelibs/fess-docs#445 of wildcards, igniterealtime/openfire-monitoring-plugin#84 of fields).
+OTHERS = {
+    "of another engine": ("filetype:pdf a1", "filetype: is searched for as a word; to filter, write type:VALUE"),
+    "excluded": ("a1 -InTitle:b1", "intitle: is searched for as a word; to filter, write title:VALUE"),
+    "of all words": ("allinurl:a1", "allinurl: is searched for as a word; to filter, write url:VALUE"),
+    "with a blank": ("site: a.org", "site: is searched for as a word; to filter, write site:VALUE"),
+    "of code": ("std::vec a1:b1 10:30 http://a.org/title:x", None),
+    "in quotation marks": ('"filetype:pdf"', None),
+    "in a pasted text": ("filetype:pdf *a b1 b2 b3 b4 b5 b6 b7 b8 b9", None),
+    "a pattern": ("dja* py*on", None),
+    "an end alone": ("*ango", "*ango is no pattern: one has two letters or digits before an asterisk, as li*se"),
+    "a letter": ("a1 d*", "d* is no pattern: one has two letters or digits before an asterisk, as li*se"),
+    "any letter": ("dj?ngo", "dj?ngo is no pattern: one has two letters or digits before an asterisk, as li*se"),
+    "in a phrase": ('"py* on"', "py* is no pattern: one has two letters or digits before an asterisk, as li*se"),
+    "a question, and a query": ("what? http://a.org/b?c", None),
+}
+
+
+@each_row(OTHERS)
+def test_what_is_no_operator_here_is_said(text, note):
+    assert list(parse(text).notes) == ([note] if note else [])
+
+
 PLAIN = {
     "words": ("A1,  b1?", "A1, b1?"),
     "quotation marks": ('"a1 b1" „c1“ d1" “e1”', "a1 b1 c1 d1 e1"),

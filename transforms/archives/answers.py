@@ -46,7 +46,7 @@ def reply_of(record: Record, digest: str | None, body_bytes: int, head_bytes: in
             pass
         is_cut = is_cut or lacks_chunks
         error = decoded.oddity
-        if decoded.failure and not is_cut:
+        if decoded.failure and not is_cut and status < 300:  # another one says it all
             failure, error = decoded.failure.outcome, decoded.failure.text
     except DamagedError as damage:
         return Reply(status, headers, failure=Outcome.BAD_RESPONSE, error=str(damage))
@@ -60,18 +60,15 @@ def reply_of(record: Record, digest: str | None, body_bytes: int, head_bytes: in
 
 
 def contradicts(record: Record, head: tuple[int, Headers, bytes], digest: str | None) -> bool:
-    """Whether a payload has another digest; reads the rest of the record, if that can be read."""
+    """Whether a payload has another digest; reads the rest of the record, as far as that is needed."""
     check, (_, headers, rest) = PayloadDigest(digest or ""), head
     if not check.is_understood:
         return False
     read = _payload(record, rest, check)
-    try:
-        if is_chunked(headers):
-            decode_body(read, [("Transfer-Encoding", "chunked")], sys.maxsize, lambda _: None, check.without_chunks)
-        while read(_CHUNK):
-            pass
-    except DamagedError:
-        return False  # the record is damaged, which is worse
+    if is_chunked(headers):
+        decode_body(read, [("Transfer-Encoding", "chunked")], sys.maxsize, lambda _: None, check.without_chunks)
+    while read(_CHUNK):
+        pass
     return not check.agrees
 
 

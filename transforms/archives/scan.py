@@ -12,7 +12,7 @@ from ..outcomes import CrawlDirError
 from ..tables.schemas import Row
 from ..tables.table_files import open_parquet
 from .captures import SCAN, Admission, Facts, Skip, capture_of
-from .reader import Record, read_records
+from .reader import DamagedError, Record, read_records
 from .sources import Source, Trouble, digest_trouble
 
 RECORDS = "records"
@@ -104,6 +104,8 @@ class _Scan:
                 self._facts.add(item)
             elif skip.reason == "request" and (answer := self._facts.not_got(item)):
                 self._forget(answer)
+        except DamagedError:
+            self._counts[DAMAGED] += 1
         self._last = item, row
 
     def end(self) -> None:

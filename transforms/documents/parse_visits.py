@@ -27,7 +27,7 @@ from ..outcomes import Outcome
 from ..parsing import rel_canonical, robots_meta
 from ..parsing.boilerplate import without_boilerplate
 from ..parsing.crawl_scope import CrawlScope
-from ..parsing.html_links import FOLLOWED_KINDS, Link, refresh
+from ..parsing.html_links import FOLLOWED_KINDS, LATEST, Link, refresh
 from ..parsing.html_page import parse_page
 from ..parsing.page_rules import NO_RULES, PageRules, page_rules
 from ..parsing.registry import kinds_of
@@ -100,9 +100,9 @@ def parse_batch(
 
 def refresh_links(url: str, headers: Headers) -> list[Link]:
     """The link of a Refresh header, which is equivalent to a meta refresh."""
-    asked = refresh(header(headers, "refresh") or "")
-    target = canonicalize(asked[1], url) if asked else None
-    return [Link(target, "", "", "redirect")] if target and target != url else []
+    seconds, reference = refresh(header(headers, "refresh") or "") or (0, "")
+    target = canonicalize(reference, url)
+    return [Link(target, "", "", "redirect" if seconds <= LATEST else "a")] if target and target != url else []
 
 
 def page_row(visit: dict[str, Any], page: Page | None, links: list[Link]) -> dict[str, Any]:

@@ -208,6 +208,8 @@ class HostClient:
             answer.close()
             if not body.ended:
                 self._transport.close()
+        if body.failure and not is_page and body.failure.outcome not in (Outcome.TIMEOUT, Outcome.DEFERRED):
+            body = Body(truncated=True, oddity=body.failure.text)  # the status says it all
         reply = _failed(body.failure) if body.failure else Reply(error=body.oddity)
         if reply.failure is Outcome.DEFERRED:
             return reply

@@ -10,7 +10,7 @@ from .errors import RequestError
 _MOST_INTERIM = 100  # interim responses: 100 Continue, 102 Processing, 103 Early Hints
 
 # Of any version: archivers write the one of the connection (HTTP/2, HTTP/3), and browsers take any in any case.
-_STATUS_LINE = re.compile(rb"HTTP/(\d(?:\.\d)?)[ \t]+([1-9]\d\d)(?:[ \t].*)?\r?\n", re.IGNORECASE)
+_STATUS_LINE = re.compile(rb"HTTP/(\d(?:\.\d)?)[ \t]+([1-9]\d\d)(?!\d).*\r?\n", re.IGNORECASE)
 _LENGTH = re.compile(r"\d{1,18}", re.ASCII)
 _UNSAFE = str.maketrans("\r\n\0", "   ")  # in header values (RFC 9110, 5.5)
 _FRAMING = frozenset({"transfer-encoding", "content-length", "connection"})
@@ -73,17 +73,14 @@ def framing(head: Head) -> Framing:
         return Framing(False, 0, closes or head.status == 101)
     lengths = set(found["content-length"])
     codings = [coding for coding in found["transfer-encoding"] if coding not in ("", "identity")]
-    if set(codings) - {"chunked"}:  # once, however often it is named: browsers and curl
-        raise RequestError(Outcome.BAD_RESPONSE, "a transfer-encoding that was not asked for")
-    if codings:
-        return Framing(True, None, closes or bool(lengths) or len(codings) > 1)  # what is wrong may be so on purpose
+    closes = closes or bool(codings and (lengths or codings != ["chunked"]))  # what is wrong may be so on purpose
+    if "chunked" in codings:  # once, however often it is named, and others are ignored: browsers
+        return Framing(True, None, closes)
     if len(lengths) > 1:
         raise RequestError(Outcome.BAD_RESPONSE, "several values of content-length")
-    if not lengths:
+    length = next(iter(lengths), "")
+    if not _LENGTH.fullmatch(length):  # what is no number says nothing (Fetch standard, "extract a length")
         return Framing(False, None, True)
-    length = lengths.pop()
-    if not _LENGTH.fullmatch(length):
-        raise RequestError(Outcome.BAD_RESPONSE, "a content-length that is no number")
     return Framing(False, int(length), closes)
 
 

@@ -24,6 +24,9 @@ MAX_FRAGMENTS = 20_000
 MAX_ANCHOR = 200
 """Maximum number of characters kept of an anchor text, and of a rel."""
 
+LATEST = 100
+"""Seconds until a refresh redirects, at most: later ones end sessions, or show newer news (METAREFRESH_MAXDELAY)."""
+
 
 class Fragment(NamedTuple):
     """A section of a page that a link leads to."""
@@ -211,13 +214,14 @@ def _followed_rather(earlier: Link, later: Link) -> Link:
 def _references(elements: Elements) -> Iterator[tuple[Element, str, str]]:
     """Each (element, kind, reference as written) in document order.
 
-    The first refresh redirects, as in browsers; further ones are links: without a click, a page leads to one other.
+    The first refresh redirects, as in browsers; further ones are links: without a click, a page leads to one other. So
+    are those within `<noscript>`, as without scripts, and late ones.
     """
     has_refresh = False
     for tag, element in elements.all:
         get = element.attr
         if tag == "a":  # nearly all of them
-            if reference := get("href") or _xlink(element):
+            if reference := get("href") or (None if is_html(element) else get("xlink:href")):  # SVG 2, 16.1.3
                 yield element, tag, reference
             continue
         attribute = URL_ATTRIBUTES.get(tag)
@@ -233,13 +237,9 @@ def _references(elements: Elements) -> Iterator[tuple[Element, str, str]]:
         elif tag == "meta" and (get("http-equiv") or "").lower() == "refresh":
             found = refresh(get("content") or "")
             if found and found[1]:
-                yield element, "a" if has_refresh else "redirect", found[1]
-                has_refresh = True
-
-
-def _xlink(element: Element) -> str | None:
-    """The reference of a link in SVG that has no `href` (SVG 2, 16.1.3)."""
-    return element.attr("xlink:href") if not is_html(element) else None
+                redirects = not has_refresh and found[0] <= LATEST and element.closest("noscript") is None
+                yield element, "redirect" if redirects else "a", found[1]
+                has_refresh |= redirects
 
 
 def link_kind(relations: Collection[str], media_type: str) -> str:
@@ -284,5 +284,5 @@ class _Anchors:
 
 
 def _label(element: Element) -> str:
-    """The alternative text or title of an image or a link."""
-    return collapse(element.attr("alt") or element.attr("title") or "")[:MAX_ANCHOR]
+    """The alternative text, label or title of an image or a link (Accname 1.2, 4.3.2)."""
+    return collapse(element.attr("alt") or element.attr("aria-label") or element.attr("title") or "")[:MAX_ANCHOR]

@@ -114,8 +114,8 @@ def next_hop(search: RobotsSearch, reply: Reply) -> RobotsSearch | None:
 
 
 def answered_status(reply: Reply) -> int | None:
-    """The status of an answer; None for none, and for a body that was cut, which may lack the rule that forbids."""
-    return None if reply.failure or reply.error == CUT else reply.status
+    """The status of an answer; None for none, and for rules that were cut, which may lack the one that forbids."""
+    return None if reply.failure or (reply.error == CUT and reply.status in range(200, 300)) else reply.status
 
 
 def robots_row(

@@ -32,18 +32,18 @@ _MAX_PREFIXED = 10_000  # tags that are looked at for prefixes
 _MAX_FIELD = 4096  # characters; longer values are not URLs
 _PIECE = 1 << 16
 
-# By root element: the form, and the name of the elements that are entries. By field: its meaning.
+# By root element: the form, and the name of the elements that are entries. By field: its meaning. In lower case.
 _FORMS: Mapping[str, tuple[str, str]] = {
     "urlset": ("xml", "url"),
     "sitemapindex": (INDEX, "sitemap"),
     "rss": ("rss", "item"),
-    "RDF": ("rss", "item"),
+    "rdf": ("rss", "item"),
     "feed": ("atom", "entry"),
 }
 _FIELDS = {
     **dict.fromkeys(("loc", "link"), "loc"),
     **dict.fromkeys(("guid", "id"), "guid"),
-    **dict.fromkeys(("lastmod", "pubDate", "date", "updated", "modified"), "lastmod"),
+    **dict.fromkeys(("lastmod", "pubdate", "date", "updated", "modified"), "lastmod"),
     "changefreq": "changefreq",
     "priority": "priority",
 }
@@ -89,15 +89,15 @@ def parse_sitemap(body: bytes, url: str, max_entries: int = MAX_ENTRIES) -> Site
 
 
 def _read_lines(text: str, collected: "_Collector") -> None:
-    """Collect one URL per line; a text whose first line is no URL is no sitemap, and is not read further."""
+    """Collect one URL per line, past comments; a text whose first one is no URL is no sitemap, and not read further."""
     for match in re.finditer(r"[^\r\n]+", text):
         line = match[0][:_MAX_FIELD].strip(_BLANKS)
         if collected.is_absolute(line):
             collected.form = "text"
             collected.add({"loc": line})
-        elif line and collected.form is None:
-            return
-        elif line:
+        elif line and not line.startswith("#"):
+            if collected.form is None:
+                return
             collected.invalid += 1
 
 
@@ -174,7 +174,7 @@ class _Reader:
 
     Only direct children of a record are fields, in its namespace or in none, because images and videos have a `loc` as
     well; the dates of feeds have namespaces of their own. A record that is not closed is an entry, and so is each `loc`
-    of several in one record.
+    of several in one record, or outside of records.
     """
 
     def __init__(self, collected: _Collector) -> None:
@@ -197,7 +197,7 @@ class _Reader:
         self._depth += 1
         self._elements += 1
         name = tag.rpartition("}")[2].rpartition(":")[2]
-        is_own = (space := tag.removesuffix(name)) in self._spaces
+        is_own, name = (space := tag.removesuffix(name)) in self._spaces, name.lower()
         if self._elements == 1 and name in _FORMS:
             self._collected.form, self._record = _FORMS[name]
             self._spaces.add(space)
@@ -207,7 +207,9 @@ class _Reader:
             self._end_record()
             self._record_depth, self._own_text = self._depth, []
             self._spaces.add(space)
-        elif self._record_depth and self._depth == self._record_depth + 1 and name in _FIELDS:
+        if name == "loc" and is_own and self._depth == 2 and self._collected.form in ("xml", INDEX):
+            self._record_depth, self._own_text = 1, []  # outside of a record: the root is one
+        if self._record_depth and self._depth == self._record_depth + 1 and name in _FIELDS:
             self._field, self._field_depth, self._text = _FIELDS[name], self._depth, []
             if not is_own and (self._field != "lastmod" or self._collected.form in ("xml", INDEX)):
                 self._field = ""
