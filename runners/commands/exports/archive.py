@@ -40,8 +40,8 @@ def add_arguments(formats: "Formats[argparse.ArgumentParser]") -> None:
 
 def export_warc(arguments: argparse.Namespace) -> None:
     """Write the answers as WARC files."""
-    if arguments.wacz != arguments.out.endswith(".wacz"):
-        raise Usage(f"{arguments.out}: --wacz writes one file, whose name ends in .wacz; without it, OUT is a folder")
+    if arguments.wacz != arguments.out.endswith(".wacz") or arguments.out.endswith((".warc", ".warc.gz")):
+        raise Usage(f"{arguments.out}: OUT is a folder for WARC files, or with --wacz a file that ends in .wacz")
     try:
         from ...exports.wacz import write_wacz  # noqa: PLC0415 - its library is optional
         from ...exports.warc import WarcInfo, write_archive  # noqa: PLC0415
