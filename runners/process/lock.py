@@ -141,12 +141,12 @@ class Lock:
 
 
 @contextlib.contextmanager
-def guarded(directory: CrawlDir, stale: float = STALE) -> Iterator[CrawlDir]:
+def guarded(directory: CrawlDir) -> Iterator[CrawlDir]:
     """Excludes other writers without a lock file, for which a full disk has no room; for seconds, on a local disk.
 
     LockedError if another process holds the lock.
     """
-    ended = _ended_owner(directory.root, stale)
+    ended = _ended_owner(directory.root, STALE)
     with filesystem.guard(directory.root):
         owner = read_owner(directory.root, LOCK)
         if owner and "pid" in owner and owner != ended:

@@ -171,7 +171,7 @@ BAD = {
     "two lines in one": (
         '[robot]\ncontact = """a@b\nc"""',
         2,
-        'robot.contact = "a@b\\u000ac": must be printable ASCII, because it is sent in an HTTP header',
+        'robot.contact = "a@b\\nc": must be printable ASCII, because it is sent in an HTTP header',
     ),
     "a name that robots.txt cannot hold": (
         '[robot]\nname = "my bot"',

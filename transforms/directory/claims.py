@@ -61,14 +61,10 @@ def read_claim(root: str, path: str) -> tuple[dict[str, Any] | None, Tag | None]
         data, tag = filesystem.store_of(root).read(filesystem.join(root, path))
     except (FileNotFoundError, NotADirectoryError):
         return None, None
-    return _parsed(data), tag
-
-
-def _parsed(data: bytes) -> dict[str, Any]:
     try:
-        return dict(json.loads(data))
+        return dict(json.loads(data)), tag
     except (ValueError, TypeError):  # of another program, or incomplete
-        return {}
+        return {}, tag
 
 
 def read_running(root: str) -> dict[str, Any] | None:
