@@ -95,7 +95,6 @@ class Terms:
         return postings.only(is_wanted[self._languages.codes[postings.docs]])
 
     def exact(self, terms: Collection[str]) -> dict[str, Postings]:
-        """The postings of exact forms."""
         parts: dict[str, list[Postings]] = {term: [] for term in terms}
         for first, rows in self._lists(parts):
             if isinstance(rows, pa.Table):

@@ -28,8 +28,6 @@ REGISTERED = 3600.0
 
 
 class Claim(NamedTuple):
-    """A claim of this process."""
-
     path: str  # below the crawl directory
     token: str
 

@@ -229,7 +229,6 @@ _NOTHING = _Passage(0, 0, 0)
 
 
 def _best(matches: Sequence[Match], width: int) -> _Passage:
-    """The best group of matches."""
     inside, reach = dict[str, int](), width * 3 // 4
     first, words, most, start = 0, 0, 0, 0
     for last, (_, end, word) in enumerate(matches):
