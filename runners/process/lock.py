@@ -4,7 +4,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Any
 
 from ...transforms.directory import claims
@@ -59,9 +58,7 @@ class Lock:
         self._thread.start()
         return self._directory.claimed(self._claim)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._stop.set()
         self._thread.join()
         try:
