@@ -256,6 +256,16 @@ BAD = {
         2,
         "fetch.proxy = …: must have a port from 1 to 65535",
     ),
+    "a port with more digits than a number may have": (
+        f'[scope]\nports = ["{"9" * 5000}"]',
+        2,
+        f'scope.ports = ["{"9" * 5000}"]: must be numbers of ports',
+    ),
+    "such a port to a name": (
+        f'[fetch]\nresolve = ["a.test:{"9" * 5000}:127.0.0.1"]',
+        2,
+        f'fetch.resolve = ["a.test:{"9" * 5000}:127.0.0.1"]: "a.test:{"9" * 5000}:127.0.0.1" must be NAME:PORT:ADDRESS',
+    ),
     "a port of a proxy that is no number": (
         '[fetch]\nproxy = "http://proxy.test:abc"',
         2,
