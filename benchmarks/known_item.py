@@ -35,12 +35,13 @@ from beamtrawl.search.index.bm25f import WEIGHTING
 from beamtrawl.search.index.segment import Segment
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, files_of
 from beamtrawl.transforms.indexing.live_segments import live_index
+from beamtrawl.transforms.indexing.segment_files import read_file
 from beamtrawl.transforms.indexing.write_segment import DOCS, url_text
 from beamtrawl.transforms.ranking import endorsements
 from beamtrawl.transforms.ranking.anchors import Links, anchors_of, count_votes, keep_specific, votes_of
 from beamtrawl.transforms.ranking.endorsements import DOCUMENT_COLUMNS, LINK_COLUMNS, Pages
 from beamtrawl.transforms.ranking.pagerank import Floats, Longs, pagerank
-from beamtrawl.transforms.ranking.rank_tables import add_links, doc_keys, link_data
+from beamtrawl.transforms.ranking.rank_tables import add_links, link_data
 from beamtrawl.transforms.tables.schemas import DOCUMENTS, LINKS
 from beamtrawl.transforms.tables.table_files import open_parquet, read_table
 from beamtrawl.transforms.urls.canonical import host
@@ -213,7 +214,7 @@ def main() -> None:
 
     try:
         for number, segment in enumerate(segments):
-            keys = doc_keys(crawl.root, segment)
+            keys = read_file(crawl.root, f"{segment}/{DOCS}", ["url_key"])["url_key"]
             add_links(crawl.root, segment, f"{HIDDEN}/{number}", link_data(keys, pages, ranks, left))
         index = Index([Segment(crawl.root, s, f"{HIDDEN}/{number}") for number, s in enumerate(segments)])
         linked = judge("beamtrawl", items, lambda text: [url for _, url in best(index, text)])

@@ -28,8 +28,10 @@ from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.index.segment import Segment
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.indexing import analysis
+from beamtrawl.transforms.indexing.segment_files import read_file
+from beamtrawl.transforms.indexing.write_segment import DOCS
 from beamtrawl.transforms.ranking.endorsements import Pages
-from beamtrawl.transforms.ranking.rank_tables import add_links, doc_keys, link_data
+from beamtrawl.transforms.ranking.rank_tables import add_links, link_data
 from beamtrawl.transforms.sections.section import url_of
 from beamtrawl.transforms.urls.canonical import host
 from benchmarks.known_item import HIDDEN, Crawled, count_anchors, read_crawl
@@ -139,7 +141,7 @@ def linked(crawl: CrawlDir, crawled: Crawled, ranks: object, counted: pa.Table) 
     """The index with these votes."""
     folders = [f"{HIDDEN}/{number}" for number, _ in enumerate(crawled.segments)]
     for segment, folder in zip(crawled.segments, folders, strict=True):
-        keys = doc_keys(crawl.root, segment)
+        keys = read_file(crawl.root, f"{segment}/{DOCS}", ["url_key"])["url_key"]
         add_links(crawl.root, segment, folder, link_data(keys, crawled.pages, ranks, counted))
     pairs = zip(crawled.segments, folders, strict=True)
     return Index([Segment(crawl.root, segment, folder) for segment, folder in pairs])

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from types import TracebackType
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import apache_beam as beam
@@ -63,9 +62,7 @@ class Peak(Protocol):
 
     def __enter__(self) -> "Peak": ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
 
 
 @runtime_checkable

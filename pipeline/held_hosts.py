@@ -7,16 +7,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..transforms.politeness.backoff import (
-    REFUSED,
-    SILENT,
-    STATE_COLUMNS,
-    by_name,
-    patience,
-    ready_at,
-    settled,
-    without_refusal,
-)
+from ..transforms.politeness import backoff
 from ..transforms.politeness.host_stats import newest_rows
 from ..transforms.settings import Limits, Politeness
 from ..transforms.tables.key_scan import Wanted, matching_rows
@@ -53,20 +44,24 @@ def held_hosts(
     """
     waiting = {host for path in paths for host in _may_wait(root, path, politeness, now)}
     wanted = Wanted("host", sorted(waiting | {row["host"] for row in promised}))
-    tables = (table for path in paths for table in matching_rows(root, path, HOSTS, wanted, STATE_COLUMNS))
+    tables = (table for path in paths for table in matching_rows(root, path, HOSTS, wanted, backoff.STATE_COLUMNS))
     latest = newest_rows((*(row for table in tables for row in table.to_pylist()), *promised))
     start = seen_since or now
-    rows = {host: without_refusal(settled(row, now, start), other_rounds) for host, row in latest.items()}
-    times = {host: ready_at(row, politeness) for host, row in rows.items()}
+    rows = {
+        host: backoff.without_refusal(backoff.settled(row, now, start), other_rounds) for host, row in latest.items()
+    }
+    times = {host: backoff.ready_at(row, politeness) for host, row in rows.items()}
     until = {host: time for host, time in times.items() if time and time > now}
-    names = {name: time for name, time in by_name(rows.values(), politeness).items() if time > now}
+    names = {name: time for name, time in backoff.by_name(rows.values(), politeness).items() if time > now}
     return Held(
         until,
         names,
-        frozenset(h for h, t in until.items() if (t - now).total_seconds() > patience(rows[h]["held_by"], politeness)),
+        frozenset(
+            h for h, t in until.items() if (t - now).total_seconds() > backoff.patience(rows[h]["held_by"], politeness)
+        ),
         frozenset(host for host in until if rows[host]["failures_in_row"]),
-        sum(rows[host]["held_by"] == REFUSED for host in until),
-        frozenset(host for host, row in rows.items() if row["held_by"] in SILENT),
+        sum(rows[host]["held_by"] == backoff.REFUSED for host in until),
+        frozenset(host for host, row in rows.items() if row["held_by"] in backoff.SILENT),
     )
 
 
@@ -97,5 +92,5 @@ def _may_wait(root: str, path: str, politeness: Politeness, now: datetime) -> It
             rows = file.read_row_group(group, ["host", "held_by", *moments], use_threads=False)
             later = [pc.fill_null(pc.greater(rows[n], pa.scalar(m, TIME)), False) for n, m in moments.items()]
             lately = pc.fill_null(pc.greater(rows["not_before"], pa.scalar(now - _LATELY, TIME)), False)
-            lately = pc.and_(lately, pc.is_in(rows["held_by"], pa.array(SILENT, pa.string())))
+            lately = pc.and_(lately, pc.is_in(rows["held_by"], pa.array(backoff.SILENT, pa.string())))
             yield from rows.filter(pc.or_(pc.or_(*later), lately))["host"].to_pylist()

@@ -21,12 +21,13 @@ from ..transforms.batches.writers import ReportFiles
 from ..transforms.directory.crawl_dir import CrawlDir, Manifest, Step, files_of, iso, last_updated
 from ..transforms.indexing.link_folders import links_folder
 from ..transforms.indexing.live_segments import live_index
+from ..transforms.indexing.read_segment import count_documents
 from ..transforms.indexing.segment_files import INDEX_FILE
 from ..transforms.memory.bounds import RankLoad, rank_bound, rank_partitions
 from ..transforms.ranking.pagerank import MAX_SWEEPS, TOLERANCE
 from ..transforms.ranking.pagerank_partitioned import CHANGE, Blocks, SweepRanks, rank_block
 from ..transforms.ranking.partition_links import HOST_LINKS, HOSTS, GatherLinks
-from ..transforms.ranking.rank_tables import count_documents, write_host_ranks
+from ..transforms.ranking.rank_tables import write_host_ranks
 from ..transforms.ranking.read_links import Part, parts_of, together
 from ..transforms.ranking.scratch import Scratch
 from ..transforms.ranking.write_ranks import WriteRanks

@@ -1,7 +1,14 @@
 """The entry point of the benchmarks: what it runs, and what it shows of the results."""
 
+import ast
+import dataclasses
+import importlib.util
+import re
+from pathlib import Path
+
 import pytest
 
+from beamtrawl.transforms.settings.sections import SECTIONS
 from benchmarks import run
 from benchmarks.plot import Chart
 
@@ -15,6 +22,19 @@ def test_each_benchmark_is_a_script_that_prints_its_figures() -> None:
     assert [path.name for path in scripts if '"--json"' not in path.read_text(encoding="utf-8")] == []
     patterns = [pattern for each in run.BENCHMARKS.values() for pattern in (each.short, each.full)]
     assert [pattern for pattern in patterns if "--json" not in pattern.split()] == []
+
+
+@pytest.mark.parametrize("script", sorted(run.HERE.glob("*.py")), ids=lambda path: path.stem)
+def test_what_a_benchmark_imports_and_sets_is_there(script: Path) -> None:
+    text = script.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("beamtrawl.", "tests.")):
+            module = importlib.import_module(node.module or "")
+            missing = [name.name for name in node.names if not hasattr(module, name.name)]
+            assert [name for name in missing if not importlib.util.find_spec(f"{node.module}.{name}")] == []
+    settings = {f"{name}__{field.name}" for name, part in SECTIONS.items() for field in dataclasses.fields(part.type)}
+    sections = "|".join(SECTIONS)
+    assert {*re.findall(rf"\b(?:{sections})__\w+", text)} <= settings
 
 
 @pytest.mark.parametrize(

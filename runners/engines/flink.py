@@ -28,7 +28,7 @@ from ..process.submission import Submitter
 from ..terminal.errors import Failure, Usage
 from .beam_runner import free_port
 from .expected import reporting
-from .flink_rest import FlinkRest, Overview
+from .flink_rest import Overview, overview
 
 JOB_SERVER_OPTIONS = (
     *("max_bundle_size", "max_bundle_time_mills", "number_of_execution_retries", "execution_retry_delay"),
@@ -53,14 +53,14 @@ class FlinkEngine:
             raise Failure(f"--runner flink runs Beam's job server with {java}, which is not there; install Java 17")
         if endpoint := options.view_as(PortableOptions).job_endpoint:
             _check_listens(endpoint)
-        overview = _cluster(options.view_as(FlinkRunnerOptions).flink_master)
-        self.workers = workers or overview.slots
-        if self.workers > overview.slots:
-            raise Failure(f"the Flink cluster has {overview.slots} slots, which are not enough for {self.workers}")
-        version = flink_version(overview)
+        cluster = _cluster(options.view_as(FlinkRunnerOptions).flink_master)
+        self.workers = workers or cluster.slots
+        if self.workers > cluster.slots:
+            raise Failure(f"the Flink cluster has {cluster.slots} slots, which are not enough for {self.workers}")
+        version = flink_version(cluster)
         if not self._runs_already and not options.view_as(FlinkRunnerOptions).flink_job_server_jar:
             _provide_job_server(version)
-        self._flags = [*defaults(overview, version, self.workers, options), *flags]
+        self._flags = [*defaults(cluster, version, self.workers, options), *flags]
         self.submitter = Submitter()
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
@@ -119,12 +119,12 @@ def _check_listens(endpoint: str) -> None:
 _CONNECT_SECONDS = 10.0
 
 
-def defaults(overview: Overview, version: str, workers: int, options: PipelineOptions) -> Iterator[str]:
+def defaults(cluster: Overview, version: str, workers: int, options: PipelineOptions) -> Iterator[str]:
     """Yield the default options of a crawl on a cluster; the user's options follow and override them."""
     yield f"--flink_version={version}"
     yield f"--parallelism={workers}"
     # One Python process per slot: slots that share a process would share its interpreter lock.
-    yield f"--sdk_worker_parallelism={-(-overview.slots // max(1, overview.task_managers))}"
+    yield f"--sdk_worker_parallelism={-(-cluster.slots // max(1, cluster.task_managers))}"
     # A retried fetch repeats requests; only the next `crawl` retries it, and keeps the delay.
     yield "--number_of_execution_retries=0"
     if not options.view_as(PortableOptions).environment_type:
@@ -132,22 +132,21 @@ def defaults(overview: Overview, version: str, workers: int, options: PipelineOp
         yield "--environment_config=" + json.dumps({"command": str(Path(sys.executable).with_name("beamtrawl-worker"))})
 
 
-def flink_version(overview: Overview) -> str:
+def flink_version(cluster: Overview) -> str:
     """Return the minor version of a cluster, such as 1.20; Failure if this Beam has no job server for it."""
-    version = ".".join(overview.version.split(".")[:2])
+    version = ".".join(cluster.version.split(".")[:2])
     published = FlinkRunnerOptions.PUBLISHED_FLINK_VERSIONS
     if version not in published:
-        raise Failure(f"the cluster runs Flink {overview.version}; Beam {BEAM} works with {', '.join(published)}")
+        raise Failure(f"the cluster runs Flink {cluster.version}; Beam {BEAM} works with {', '.join(published)}")
     return version
 
 
 def _cluster(master: str) -> Overview:
     if master.startswith("["):  # Beam's notation for a cluster inside the job server
         raise Usage("--runner flink needs a cluster: -- --flink_master=HOST:PORT (docs/flink.md says how to start one)")
-    overview = FlinkRest(master).overview()
-    if overview is None:
+    if (found := overview(master)) is None:
         raise Failure(f"no Flink cluster answers at {master}; --flink_master is the address of its web interface")
-    return overview
+    return found
 
 
 def job_server(version: str) -> tuple[str, Path]:

@@ -40,8 +40,6 @@ _SECONDS = 5.0  # timeout for the pipes of a dead server to close: its workers m
 
 
 class Worker:
-    """A worker process."""
-
     def __init__(self, server: "ForkServer", pid: int) -> None:
         self._server, self.pid = server, pid
         self._code = 0

@@ -31,6 +31,5 @@ class StockEngine:
         )
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
-        """Run a pipeline to its end."""
         with reporting(), beam.Pipeline(runner=FnApiRunner(), options=PipelineOptions(self._flags)) as pipeline:
             build(pipeline)

@@ -53,15 +53,10 @@ def _provision_info(endpoint: str, worker: str) -> beam_provision_api_pb2.Provis
         return service.GetProvisionInfo(request, metadata=metadata, timeout=_PROVISION_SECONDS).info
 
 
-def _without_quotes(text: str) -> str:
-    """Return the id of a worker without the quotes in which Prism 2.77 passes it, with no shell to remove them."""
-    return text.strip("'")
-
-
 def main(words: Sequence[str] | None = None) -> None:
     """Run bundles until the runner closes the connection, or until the parent process ends."""
     parser = argparse.ArgumentParser(prog="beamtrawl-worker", allow_abbrev=False)
-    parser.add_argument("--id", required=True, type=_without_quotes)
+    parser.add_argument("--id", required=True, type=lambda text: text.strip("'"))  # Prism 2.77 quotes it for a shell
     parser.add_argument("--provision_endpoint", required=True)
     parser.add_argument("--control_endpoint")
     parser.add_argument("--logging_endpoint")

@@ -4,21 +4,9 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Any
 
-from ...transforms.directory.claims import (
-    LOCK,
-    STALE,
-    Claim,
-    has_ended,
-    may_run,
-    new_token,
-    read_claim,
-    read_owner,
-    render_owner,
-    render_released,
-)
+from ...transforms.directory import claims
 from ...transforms.directory.crawl_dir import CrawlDir
 from ...transforms.files import filesystem
 from ...transforms.files.store import Tag
@@ -43,12 +31,12 @@ class Lock:
         directory: CrawlDir,
         on_lost: Callable[[], None] = lambda: None,
         heartbeat: float = HEARTBEAT,
-        stale: float = STALE,
+        stale: float = claims.STALE,
     ) -> None:
         self._directory = directory
         self._on_lost = on_lost
         self._heartbeat, self._stale = heartbeat, stale
-        self._claim = Claim(LOCK, new_token())
+        self._claim = claims.Claim(claims.LOCK, claims.new_token())
         self._store = filesystem.store_of(directory.root)
         self._tag: Tag | None = None  # of the lock, where the store has versions
         self._since = time.time()
@@ -59,7 +47,7 @@ class Lock:
     def __enter__(self) -> CrawlDir:
         ended = _ended_owner(self._directory.root, self._stale)
         with self._guarded():
-            owner, self._tag = read_claim(self._directory.root, LOCK)
+            owner, self._tag = claims.read_claim(self._directory.root, claims.LOCK)
             if owner and "pid" in owner and owner != ended:
                 raise _in_use(self._directory.root, owner)
             if not self._write() or not self._is_mine():  # a file system of Beam has no guard
@@ -70,9 +58,7 @@ class Lock:
         self._thread.start()
         return self._directory.claimed(self._claim)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._stop.set()
         self._thread.join()
         try:
@@ -108,23 +94,23 @@ class Lock:
     def _release(self) -> bool:
         """Removes the lock, if this is the owner; returns whether it was."""
         if self._store.has_versions:
-            return self._replace(render_released())
+            return self._replace(claims.render_released())
         is_mine = self._is_mine()
         if is_mine:
-            filesystem.delete([self._directory.path(LOCK)])
+            filesystem.delete([self._directory.path(claims.LOCK)])
         return is_mine
 
     def _write(self) -> bool:
         """Writes the lock; returns whether this is the owner then, True where the store has no versions."""
-        return self._replace(render_owner(self._claim.token, self._since))
+        return self._replace(claims.render_owner(self._claim.token, self._since))
 
     def _replace(self, text: str) -> bool:
-        tag = self._store.replace(self._directory.path(LOCK), text.encode(), self._tag)
+        tag = self._store.replace(self._directory.path(claims.LOCK), text.encode(), self._tag)
         self._tag = tag or self._tag
         return tag is not None
 
     def _owner(self) -> dict[str, Any] | None:
-        return read_owner(self._directory.root, LOCK)
+        return claims.read_owner(self._directory.root, claims.LOCK)
 
     def _is_mine(self) -> bool:
         owner = self._owner()
@@ -141,14 +127,14 @@ class Lock:
 
 
 @contextlib.contextmanager
-def guarded(directory: CrawlDir, stale: float = STALE) -> Iterator[CrawlDir]:
+def guarded(directory: CrawlDir) -> Iterator[CrawlDir]:
     """Excludes other writers without a lock file, for which a full disk has no room; for seconds, on a local disk.
 
     LockedError if another process holds the lock.
     """
-    ended = _ended_owner(directory.root, stale)
+    ended = _ended_owner(directory.root, claims.STALE)
     with filesystem.guard(directory.root):
-        owner = read_owner(directory.root, LOCK)
+        owner = claims.read_owner(directory.root, claims.LOCK)
         if owner and "pid" in owner and owner != ended:
             raise _in_use(directory.root, owner)
         yield directory
@@ -160,15 +146,15 @@ def _ended_owner(root: str, stale: float) -> dict[str, Any] | None:
     Clocks differ, and are changed: an owner that may run although its last heartbeat is old has ended if it gives no
     other for half of `stale`, by the monotonic clock of this process.
     """
-    owner = read_owner(root, LOCK)
+    owner = claims.read_owner(root, claims.LOCK)
     if not owner or "pid" not in owner:
         return owner
-    if not has_ended(owner, stale):
+    if not claims.has_ended(owner, stale):
         raise _in_use(root, owner)
-    end = time.monotonic() + (stale / 2 if may_run(owner) else 0)
+    end = time.monotonic() + (stale / 2 if claims.may_run(owner) else 0)
     while (left := end - time.monotonic()) > 0:
         time.sleep(min(_LOOK_SECONDS, left))
-        if (now := read_owner(root, LOCK)) != owner:
+        if (now := claims.read_owner(root, claims.LOCK)) != owner:
             raise _in_use(root, now or owner)
     return owner
 

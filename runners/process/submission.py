@@ -35,7 +35,6 @@ class Submitter:
         return Submission.ACCEPTED if hasattr(pipeline, "result") else Submission.PREPARED
 
     def run(self, pipeline: "beam.Pipeline", build: "Callable[[beam.Pipeline], None]") -> None:
-        """Build and run a pipeline to its end."""
         self._pipeline = pipeline
         try:
             with pipeline:

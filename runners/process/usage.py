@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
 
 from ...transforms.memory.limits import Group, Memory, budget
 from .cgroups import folders, text
@@ -87,9 +86,7 @@ class Peak:
             self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ended.set()
         if self.bytes is not None:
             self._thread.join()

@@ -64,16 +64,14 @@ def find_step(crawl: CrawlDir, step: Step) -> FoundStep | None:
     return FoundStep(owner, step, began, add_up(read_reports(crawl.path(f"attempts/{attempt}"))))
 
 
-def running_step(crawl: CrawlDir, step: Step, total: int, now: float | None = None) -> RunningStep | None:
+def running_step(crawl: CrawlDir, step: Step, total: int) -> RunningStep | None:
     """Return what another process does in a crawl now; None if none holds the lock.
 
     `step` is the next step by the manifests, and `total` what it has to process at most.
     """
     if (step_found := find_step(crawl, step)) is None:
         return None
-    return describe(
-        step_found, socket.gethostname(), total if step_found.step.kind == step.kind else 0, now or time.time()
-    )
+    return describe(step_found, socket.gethostname(), total if step_found.step.kind == step.kind else 0, time.time())
 
 
 def running_of(found: FoundStep, total: int, now: float) -> Running | None:

@@ -32,7 +32,7 @@ def whole(least: int = 0, most: int | None = None) -> Callable[[str], int]:
 
     def read(text: str) -> int:
         if text.isascii() and text.isdecimal() and least <= int(text[:30]) and (most is None or int(text[:30]) <= most):
-            return int(text)
+            return int(text[:30])
         bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise argparse.ArgumentTypeError(f"{text or repr(text)}: must be a whole number {bounds}")
 

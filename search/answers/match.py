@@ -62,8 +62,6 @@ def containing(unit: Scored, field: str | None, documents: int) -> Mask:
 
 
 def matching(corpus: Corpus, scored: Mapping[Unit, Scored], condition: Condition) -> Mask:
-    """Whether each document matches the condition."""
-
     def having(unit: Unit, field: str | None) -> Mask:
         return containing(scored[unit], field, len(corpus.current))
 

@@ -103,14 +103,14 @@ class Index:
         all results. CrawlDirError if there is no crawl, no index yet, or no index as of that round.
         """
         directories = {"": crawls} if isinstance(crawls, CrawlDir) else crawls
-        rounds = dict.fromkeys(directories) if as_of is None else _rounds(directories, as_of)
+        rounds = [None] * len(directories) if as_of is None else unpacked(as_of, len(directories))
         open_segments = {segment.place: segment for segment, _ in previous.parts()} if previous else {}
         opened: dict[str, Opened] = {}
         notes: list[str] = []
-        for name, crawl in directories.items():
+        for (name, crawl), round_ in zip(directories.items(), rounds, strict=True):
             try:
-                if rounds[name] != 0 or len(directories) == 1:  # 0: it was left out
-                    opened[name] = open_crawl(crawl, rounds[name], open_segments, leave_out)
+                if round_ != 0 or len(directories) == 1:  # 0: it was left out
+                    opened[name] = open_crawl(crawl, round_, open_segments, leave_out)
             except CrawlDirError as error:
                 if not skips_unreadable or len(directories) == 1:
                     raise
@@ -281,11 +281,6 @@ class Index:
             pattern, lambda match: changes.get(match[0].casefold(), match[0]), query, flags=re.IGNORECASE
         )
         return respelled if respelled != query else None
-
-
-def _rounds(crawls: Mapping[str, CrawlDir], as_of: int) -> dict[str, int | None]:
-    """The round of each crawl; 0 for one that was left out."""
-    return dict(zip(crawls, unpacked(as_of, len(crawls)), strict=True))
 
 
 def _stored(segment: Segment, doc: int, forms: Mapping[str, str], crawl: str | None) -> Stored:

@@ -14,8 +14,6 @@ COLUMN = "facts"
 
 
 class _Values(NamedTuple):
-    """The values of one fact."""
-
     docs: npt.NDArray[np.int64]  # each document that has it
     values: list[list[str]]  # of each of these, in small letters
 

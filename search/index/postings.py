@@ -14,6 +14,7 @@ from ...transforms.indexing.analysis import is_further, leading_to, word_classes
 from ...transforms.indexing.invert import PHRASE_FIELDS
 from ...transforms.indexing.light_stems import STEMS
 from ...transforms.indexing.packing import FIELD_BITS, max_frequency, undo_gaps
+from ...transforms.indexing.term_forms import Languages
 from ...transforms.indexing.write_segment import FORMS, POSTINGS, WORDS, suggestible
 from . import patterns
 from .cache import Cache
@@ -59,13 +60,6 @@ NO_POSTINGS = Postings(_NONE, {})
 NO_POSITIONS = Positions(_NONE, _NONE)
 
 
-class Languages(NamedTuple):
-    """The stemming languages of a segment's documents."""
-
-    names: list[str]  # as `term_forms.stemmed_as` returns them
-    codes: npt.NDArray[np.int8]  # for each document, the number of its name
-
-
 class Terms:
     """The files of an index folder that are sorted by term, for some fields of its documents."""
 
@@ -95,7 +89,6 @@ class Terms:
         return postings.only(is_wanted[self._languages.codes[postings.docs]])
 
     def exact(self, terms: Collection[str]) -> dict[str, Postings]:
-        """The postings of exact forms."""
         parts: dict[str, list[Postings]] = {term: [] for term in terms}
         for first, rows in self._lists(parts):
             if isinstance(rows, pa.Table):

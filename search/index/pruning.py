@@ -140,7 +140,6 @@ class _Bound(NamedTuple):
 
 
 def _bounds_before(units: Sequence[Weighted]) -> list[_Bound]:
-    """For each unit, the bound by the units before it."""
     bounds, most, constant, blocks = [], 0.0, 0.0, None
     for unit in units:
         bounds.append(_Bound(most, _by_block(constant, blocks)))

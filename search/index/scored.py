@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .postings import NO_POSTINGS, Ints, Postings, smallest
+from .postings import Ints, Postings, smallest
 
 TOP = 100
 """The number of best documents that are kept for each word and phrase."""
@@ -50,10 +50,6 @@ class Scored(NamedTuple):
             mask[self.postings.docs] = True
         else:
             mask |= np.unpackbits(self.bits, count=len(mask)).view(bool)
-
-
-NOTHING = Scored(NO_POSTINGS, np.empty(0, np.float32), np.empty(0, np.int32), 0.0, None, None)
-"""What a word has that no document contains."""
 
 
 def scored(postings: Postings, scores: Scores, documents: int) -> Scored:

@@ -16,11 +16,11 @@ from ...transforms.files import filesystem
 from ...transforms.indexing.analysis import is_name
 from ...transforms.indexing.invert import OWN_FIELDS, Inverted
 from ...transforms.indexing.read_segment import decode
-from ...transforms.indexing.term_forms import stemmed_as
+from ...transforms.indexing.term_forms import Languages, languages_of
 from ...transforms.indexing.write_segment import DOCS, DOCSTORE
 from .page_facts import COLUMN, PageFacts
 from .parquet_files import Files
-from .postings import Ints, Languages, Postings, Terms, Unit, in_a_row, smallest
+from .postings import Ints, Postings, Terms, Unit, in_a_row, smallest
 
 Moments = npt.NDArray[np.datetime64]
 
@@ -77,8 +77,8 @@ class Segment:
         self.facts: pa.Table = docs.drop_columns(others + [COLUMN] * (COLUMN in docs.column_names))
         self.lengths: dict[str, Ints] = {field: smallest(docs[f"length_{field}"].to_numpy()) for field in OWN_FIELDS}
         values, numbers = _distinct_values(docs["language"])
-        names, codes = np.unique(np.array(list(map(stemmed_as, values)), dtype=np.str_), return_inverse=True)
-        self.languages = languages = Languages(names.tolist(), codes.astype(np.int8)[numbers])
+        names, codes = languages_of(values)
+        self.languages = languages = Languages(names, codes.astype(np.int8)[numbers])
         self._own = Terms(self._files, OWN_FIELDS, languages)
         self._terms = [self._own]
         if links is None:

@@ -46,6 +46,10 @@ MISUSED = {
         ["crawl", "NEW", "--rounds", "-1"],
         "argument --rounds: -1: must be a whole number of at least 0",
     ),
+    "more digits than a number may have": (
+        ["crawl", "NEW", "--max-pages", "9" * 5000],
+        f"limits.max_pages = {'9' * 30}: must be at most 1000000000000",
+    ),
     "half a page": (["crawl", "NEW", "--max-pages", "0.5"], "argument --max-pages: 0.5: must be a whole number"),
     "a delay that is no number": (["crawl", "NEW", "--delay", "long"], "'long'"),
     "a delay below zero": (["crawl", "NEW", "--delay", "-1"], "argument --delay: -1: must be a number of at least 0"),

@@ -113,6 +113,17 @@ def test_a_missing_file_is_named_in_one_line_with_the_way_out(copy: Path, table:
     assert beamtrawl("sql", copy, "SELECT 1 AS one").out.split() == ["one", "---", "1"]
 
 
+@pytest.mark.parametrize(
+    "words", [["report"], ["sql", "FROM documents"], ["explain", "a.test"]], ids=lambda words: words[0]
+)
+def test_a_folder_that_cannot_be_entered_is_told_by_its_first_file(copy: Path, words: list[str]) -> None:
+    shutil.rmtree(copy / "documents")
+    (copy / "documents").write_bytes(b"")
+    code, line = failure(words[0], copy, *words[1:])
+    assert (code, line.partition("/round=")[0]) == (1, "documents")
+    assert " cannot be read: Not a directory; see what else is damaged with: beamtrawl check crawl " in line
+
+
 def test_a_missing_file_of_the_index_is_named_by_a_search(copy: Path) -> None:
     (path, *_) = sorted(copy.glob("index/*/*/docs.parquet"))
     path.unlink()
@@ -261,7 +272,7 @@ def test_commands_that_only_read_do_without_the_settings_file(copy: Path, tmp_pa
         ["explain", copy, url],
         ["check", "crawl", copy],
         ["export", "corpus", copy, tmp_path / "corpus"],
-        ["export", "warc", copy, tmp_path / "a.warc.gz"],
+        ["export", "warc", copy, tmp_path / "a"],
         ["report", copy, "--output", tmp_path / "report.html"],
         ["estimate", "--like", copy],
         ["search", copy, "words"],

@@ -44,6 +44,7 @@ _NO_FOLDER = "there is no folder {NO.parent}; make it, or name another one"
 
 # the words, the exit code, the line; DIR is the crawl, and the other words in capitals are `files`
 MISTAKES = {
+    "a file as the directory": (["search", "BINARY", "fish"], 1, "{BINARY} holds no crawl; it is no directory"),
     "a URL as the directory": (["crawl", "http://a.test/"], 2, f"{_FIRST} crawl DIR --seed http://a.test/"),
     "a URL and the directory": (["crawl", "http://a.test/", "NEW"], 2, f"{_FIRST} crawl {{NEW}} --seed http://a.test/"),
     "explain, swapped": (["explain", "http://a.test/", "DIR"], 2, f"{_FIRST} explain {{DIR}} http://a.test/"),

@@ -21,9 +21,10 @@ import requests
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from beamtrawl.pipeline.attempt import Engine
+from beamtrawl.runners.engines import flink_rest
 from beamtrawl.runners.engines.choose import engine
 from beamtrawl.runners.engines.flink import FlinkEngine, cause, defaults
-from beamtrawl.runners.engines.flink_rest import FlinkRest, Overview
+from beamtrawl.runners.engines.flink_rest import Overview
 from beamtrawl.runners.engines.options import OptionsError
 from beamtrawl.runners.terminal.errors import Failure, Usage
 from tests.engines.test_worker import SITES, hits
@@ -88,7 +89,7 @@ def test_a_cluster_runs_an_update_step_and_survives_a_busy_machine(cluster: flin
 
 @slow
 def test_a_cluster_has_the_size_that_was_asked_for(cluster: flink_cluster.Cluster) -> None:
-    overview = FlinkRest(cluster.address).overview()
+    overview = flink_rest.overview(cluster.address)
     assert overview is not None
     assert (overview.task_managers, overview.slots) == (2, 4)
     assert len(set(cluster.processes)) == 3
@@ -128,7 +129,7 @@ def test_a_task_manager_is_added_in_place_of_one_that_was_killed(
         state = json.loads((tmp_path / "cluster.json").read_text())
         assert len(state["task_managers"]) == 1
         assert state["task_managers"] != killed
-        known = FlinkRest(state["address"]).task_managers()
+        known = flink_cluster.ids(state["address"])
         assert known is not None
         assert len(known) in (1, 2)  # the killed one stays for a minute
         assert sorted(path.name for path in (tmp_path / "logs").iterdir()) == [

@@ -153,7 +153,8 @@ def test_the_index_has_a_line_for_each_answer_and_leads_to_it(archive: Path, cra
 
 def test_cdxj_alone_has_the_same_lines_without_places(archive: Path, crawl: Path, tmp_path: Path) -> None:
     ran = beamtrawl("export", "cdxj", crawl, tmp_path / "index.cdxj")
-    assert (ran.code, ran.out) == (0, "")
+    lines = len((tmp_path / "index.cdxj").read_bytes().splitlines())
+    assert (ran.code, ran.out) == (0, f"{lines} answers: {tmp_path / 'index.cdxj'}\n")
     places = re.compile(rb', "length": "\d+", "offset": "\d+", "filename": "[^"]+"')
     assert (tmp_path / "index.cdxj").read_bytes() == places.sub(b"", (archive / "index.cdxj").read_bytes())
     piped = subprocess.run([*PROGRAM, "export", "cdxj", str(crawl), "-"], capture_output=True, check=True)

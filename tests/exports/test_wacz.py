@@ -217,10 +217,10 @@ def test_an_archive_without_pages_has_an_empty_list_of_them(tmp_path: Path) -> N
 
 
 def test_names_that_are_no_wacz(crawl: Path, tmp_path: Path) -> None:
-    said = "--wacz writes one file, whose name ends in .wacz; without it, OUT is a folder"
-    out, folder = tmp_path / "a.zip", tmp_path / "a.wacz"
-    assert failure("export", "warc", crawl, out, "--wacz") == (2, f"{out}: {said}")
-    assert failure("export", "warc", crawl, folder) == (2, f"{folder}: {said}")
+    said = "OUT is a folder for WARC files, or with --wacz a file that ends in .wacz"
+    for name, *flags in (["a.zip", "--wacz"], ["a.wacz"], ["a.warc.gz"], ["a.warc"]):
+        out = tmp_path / name
+        assert failure("export", "warc", crawl, out, *flags) == (2, f"{out}: {said}")
     assert list(tmp_path.iterdir()) == []
 
 

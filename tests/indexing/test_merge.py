@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from beamtrawl.transforms.indexing.invert import OWN_FIELDS, Inverted, invert
-from beamtrawl.transforms.indexing.link_folders import write_links
 from beamtrawl.transforms.indexing.merge import Part, merge, merge_blocks, merge_segments, terms_of
 from beamtrawl.transforms.indexing.write_segment import write_segment
 from beamtrawl.transforms.memory.bounds import ONE, Parts
-from tests.support.corpus import documents
+from tests.support.corpus import documents, write_links
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "runs", "running", "dé", "日本語"]), max_size=6).map(" ".join)
 DOCUMENTS = st.lists(st.fixed_dictionaries(dict.fromkeys(OWN_FIELDS, TEXTS)), max_size=5)

@@ -274,5 +274,5 @@ def test_a_segment_without_documents(tmp_path):
 
 def test_examples():
     assert doctest.testmod(write_segment) == (0, 3)
-    assert doctest.testmod(packing) == (0, 1)
+    assert doctest.testmod(packing) == (0, 2)
     assert doctest.testmod(list_offsets).failed == 0

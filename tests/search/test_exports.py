@@ -1,6 +1,5 @@
 """`beamtrawl export ciff`, read back by another reader and held against plain counting."""
 
-import doctest
 import io
 from collections import Counter
 
@@ -115,7 +114,3 @@ def test_protobuf_reads_every_message(postings, text, number, length):
     header = parsed("Header", ciff.header(ciff.Header(number, length, 2**40 + number, text)))
     assert (header.num_postings_lists, header.num_doc_records, header.description) == (number, length, text)
     assert header.average_doclength == pytest.approx((2**40 + number) / max(1, length))
-
-
-def test_examples():
-    assert doctest.testmod(ciff) == (0, 1)

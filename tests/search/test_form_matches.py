@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from beamtrawl.search.answers.results.form_matches import SIGN, UNEVEN, Text, fold, matches_of, prepared
-from beamtrawl.search.answers.results.snippets import marked, searchable, snippet
+from beamtrawl.search.answers.results.snippets import marked, passage, searchable
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.indexing.analysis import clusters, is_overlapping, tokens
 from tests.support.corpus import indexed
@@ -99,13 +99,13 @@ def test_marks_are_right_where_the_search_of_a_text_was_divided():
         word, before, divided_at = case
         text = f"{'fog 안개 fog ':.>{divided_at - before}}{word} fog 안개 fog{'.' * 300}"
         expected[case] = joined(marked(text, forms)).strip(".")
-        found[case] = joined(snippet(searchable(text), prepared(forms))).strip(" ….")
+        found[case] = joined(passage(searchable(text), prepared(forms)).snippet).strip(" ….")
     assert found == expected
 
 
 def test_matches_where_the_search_of_a_text_was_divided_count_once():
     text = f"{'fog fog':.>2425}{'fog fog fog':.>2000}{'.' * 500}"
-    found = snippet(searchable(text), prepared({"fog": "fog", "never": "never"}))
+    found = passage(searchable(text), prepared({"fog": "fog", "never": "never"})).snippet
     assert sum(is_match for _, is_match in found) == 3
 
 
@@ -147,7 +147,7 @@ def test_matches_in_scripts_without_spaces(query, text, matches):
 def test_snippets_begin_and_end_with_whole_clusters():
     text = "กำกิ่กี้" * 400
     for width in range(40, 60):
-        shown = str(snippet(searchable(text), prepared({}), width)).removesuffix(" …")
+        shown = str(passage(searchable(text), prepared({}), width).snippet).removesuffix(" …")
         assert "".join(clusters(shown)) == shown and shown.endswith(("กำ", "กิ่", "กี้"))
 
 

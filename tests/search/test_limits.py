@@ -5,7 +5,7 @@ import pytest
 
 from beamtrawl.search.answers.results.form_matches import prepared
 from beamtrawl.search.answers.results.host_grouping import by_host
-from beamtrawl.search.answers.results.snippets import searchable, snippet
+from beamtrawl.search.answers.results.snippets import passage, searchable
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.search.query.parse import parse
 from beamtrawl.search.query.spelling import Dictionary
@@ -109,12 +109,12 @@ def text_of(pieces):
 @pytest.mark.parametrize(("word", "least", "most"), [("word ", 195, 220), ("全文検索", 100, 110)])
 def test_a_snippet_has_about_two_lines(word, least, most):
     """A CJK character is twice as wide."""
-    assert least <= len(text_of(snippet(searchable(word * 500), prepared({}))).removesuffix(" …")) <= most
+    assert least <= len(text_of(passage(searchable(word * 500), prepared({})).snippet).removesuffix(" …")) <= most
 
 
 def test_a_snippet_begins_a_little_before_the_first_match():
     before, match, _ = text_of(
-        snippet(searchable(f"{'word ' * 500}match{' word' * 500}"), prepared({"match": "match"}))
+        passage(searchable(f"{'word ' * 500}match{' word' * 500}"), prepared({"match": "match"})).snippet
     ).partition("match")
     assert match
     assert 25 <= len(before) <= 50
@@ -122,7 +122,7 @@ def test_a_snippet_begins_a_little_before_the_first_match():
 
 def shows(text, forms, shown):
     return shown in "".join(
-        f"[{piece}]" if is_match else piece for piece, is_match in snippet(searchable(text), prepared(forms))
+        f"[{piece}]" if is_match else piece for piece, is_match in passage(searchable(text), prepared(forms)).snippet
     )
 
 

@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from beamtrawl.search.answers.results import snippets
 from beamtrawl.search.answers.results.form_matches import prepared
-from beamtrawl.search.answers.results.snippets import searchable, snippet
+from beamtrawl.search.answers.results.snippets import passage, searchable
 from beamtrawl.search.answers.searcher import Index
 from beamtrawl.transforms.duplicates import digest
 from tests.support.corpus import indexed
@@ -71,26 +71,26 @@ def marked(pieces):
     ],
 )
 def test_matches_are_marked(text, terms, expected):
-    assert marked(snippet(searchable(text), prepared(words(*terms)))) == expected
+    assert marked(passage(searchable(text), prepared(words(*terms))).snippet) == expected
 
 
 def test_the_passage_with_the_most_of_the_terms_is_shown():
     text = f"{'start ' * 90}fish here {'middle ' * 90}a red fish there {'end ' * 90}fish"
-    passage = marked(snippet(searchable(text), prepared(words("red", "fish"))))
-    assert "a [red] [fish] there" in passage
-    assert (passage[:2], passage[-2:]) == ("… ", " …")
-    assert set(passage.strip("… ").split()) <= {"middle", "a", "[red]", "[fish]", "there", "end"}  # whole words
+    part = marked(passage(searchable(text), prepared(words("red", "fish"))).snippet)
+    assert "a [red] [fish] there" in part
+    assert (part[:2], part[-2:]) == ("… ", " …")
+    assert set(part.strip("… ").split()) <= {"middle", "a", "[red]", "[fish]", "there", "end"}  # whole words
 
 
 def test_a_match_that_is_cut_by_the_end_of_a_passage_is_marked_as_far_as_it_is_shown():
-    found = snippet(searchable("魚" * 300), prepared({"魚魚": "魚魚"}))
+    found = passage(searchable("魚" * 300), prepared({"魚魚": "魚魚"})).snippet
     assert [(len(piece), is_match) for piece, is_match in found] == [(110, True), (2, False)]
 
 
 def test_two_forms_of_a_word_are_less_than_two_words():
     text = f"{'start ' * 90}fish fishes fished {'middle ' * 90}a red fish there"
     assert "a [red] [fish] there" in marked(
-        snippet(searchable(text), prepared(words("red", "fish") | {"fishes": "fish", "fished": "fish"}))
+        passage(searchable(text), prepared(words("red", "fish") | {"fishes": "fish", "fished": "fish"})).snippet
     )
 
 
@@ -108,7 +108,7 @@ PASSAGES = {
 
 @each_row(PASSAGES)
 def test_a_passage_of_a_long_text_has_as_many_words_as_any(text, shown):
-    assert shown in marked(snippet(searchable(text), prepared(words("red", "fish"))))
+    assert shown in marked(passage(searchable(text), prepared(words("red", "fish"))).snippet)
 
 
 # A text with code, what a snippet shows of it.
@@ -126,7 +126,7 @@ CODE = {
 
 @each_row(CODE)
 def test_a_snippet_keeps_the_lines_of_code(text, shown):
-    assert marked(snippet(searchable(text), prepared(words("red", "fish")))) == shown
+    assert marked(passage(searchable(text), prepared(words("red", "fish"))).snippet) == shown
 
 
 def test_code_is_marked_as_the_parser_marks_it():
@@ -134,15 +134,15 @@ def test_code_is_marked_as_the_parser_marks_it():
 
 
 def test_a_single_letter_is_marked_only_by_itself():
-    assert marked(snippet(searchable("C, c99 and Cc: c_c, 한c글 c-c .c"), prepared(words("c")))) == (
+    assert marked(passage(searchable("C, c99 and Cc: c_c, 한c글 c-c .c"), prepared(words("c"))).snippet) == (
         "[C], c99 and Cc: [c]_[c], 한[c]글 [c]-[c] .[c]"
     )
 
 
 @given(st.text(alphabet="ab 本語\n"), st.lists(st.sampled_from(["a", "b", "ab", "本語", "語本"]), unique=True))
 def test_a_snippet_is_a_bounded_part_of_the_text(text, terms):
-    passage = "".join(piece for piece, _ in snippet(searchable(text), prepared(words(*terms)), width=16))
-    shown = passage.removeprefix("… ").removesuffix(" …")
+    part = "".join(piece for piece, _ in passage(searchable(text), prepared(words(*terms)), width=16).snippet)
+    shown = part.removeprefix("… ").removesuffix(" …")
     assert shown.strip() in " ".join(text.split())
     assert len(shown) <= 16
 

@@ -171,7 +171,7 @@ BAD = {
     "two lines in one": (
         '[robot]\ncontact = """a@b\nc"""',
         2,
-        'robot.contact = "a@b\\u000ac": must be printable ASCII, because it is sent in an HTTP header',
+        'robot.contact = "a@b\\nc": must be printable ASCII, because it is sent in an HTTP header',
     ),
     "a name that robots.txt cannot hold": (
         '[robot]\nname = "my bot"',
@@ -255,6 +255,16 @@ BAD = {
         '[fetch]\nproxy = "http://proxy.test:000080"',
         2,
         "fetch.proxy = …: must have a port from 1 to 65535",
+    ),
+    "a port with more digits than a number may have": (
+        f'[scope]\nports = ["{"9" * 5000}"]',
+        2,
+        f'scope.ports = ["{"9" * 5000}"]: must be numbers of ports',
+    ),
+    "such a port to a name": (
+        f'[fetch]\nresolve = ["a.test:{"9" * 5000}:127.0.0.1"]',
+        2,
+        f'fetch.resolve = ["a.test:{"9" * 5000}:127.0.0.1"]: "a.test:{"9" * 5000}:127.0.0.1" must be NAME:PORT:ADDRESS',
     ),
     "a port of a proxy that is no number": (
         '[fetch]\nproxy = "http://proxy.test:abc"',

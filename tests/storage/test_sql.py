@@ -173,6 +173,7 @@ BAD = {
     "no SQL": ("SELEC 1", 'syntax error at or near "SELEC"'),
     "a variable of the program": ("SELECT * FROM text", "there is no table text; the tables are alerts, "),
     "no such table": ("SELECT * FROM pages", "there is no table pages; the tables are alerts, "),
+    "a misspelled table": ("SELECT * FROM document", "there is no table document; did you mean documents?"),
     "no such column": ("SELECT colour FROM documents", '"colour" not found'),
     "two values for one": ("SELECT * FROM documents WHERE host = ?", "parameter"),
     "a value that cannot be": ("SELECT 'x'::INT", "Could not convert string 'x'"),

@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest
 from beamtrawl.transforms.indexing.analysis import name, tokens
-from beamtrawl.transforms.indexing.link_folders import Name, links_folder, write_links
-from beamtrawl.transforms.indexing.write_segment import DOCS, ROW_POSTINGS, write_segment
+from beamtrawl.transforms.indexing.link_folders import Name, invert_links, links_folder, write_link_index
+from beamtrawl.transforms.indexing.write_segment import DOCS, ROW_POSTINGS, with_lengths, write_segment
 from beamtrawl.transforms.tables.schemas import DOCUMENTS
 from beamtrawl.transforms.tables.table_files import TableWriter, open_parquet
 from beamtrawl.transforms.urls.canonical import host, url_key
@@ -55,6 +55,13 @@ def _add_links(root, folder, links, by_url, row_postings):
     names = [_names(row.get("names", [])) for row in rows]
     ranks = [row.get("link_rank", 0.0) for row in rows]
     write_links(root, links, docs["language"].to_pylist(), anchors, ranks, row_postings, names)
+
+
+def write_links(root, folder, languages, anchors, ranks, row_postings=ROW_POSTINGS, names=()):
+    """Write the link data of the documents of a segment."""
+    index = invert_links(languages, anchors, names)
+    docs = with_lengths(pa.table({"link_rank": pa.array(ranks, pa.float32())}), index)
+    return write_link_index(root, folder, languages, [index], docs, row_postings)
 
 
 def _names(texts):

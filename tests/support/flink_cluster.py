@@ -24,7 +24,9 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from beamtrawl.runners.engines.flink_rest import FlinkRest
+import requests
+
+from beamtrawl.runners.engines.flink_rest import overview
 
 _JOB_MANAGER = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 _TASK_MANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
@@ -72,13 +74,22 @@ def start(work: Path, task_managers: int = 2, slots: int = 2) -> Cluster:
     started += [_launch(work, f"task-manager-{n}", _TASK_MANAGER) for n in range(1, task_managers + 1)]
     cluster = Cluster(f"127.0.0.1:{web}", started[0], tuple(started[1:]))
     try:
-        rest, wanted = FlinkRest(cluster.address), task_managers * slots
-        _wait(lambda: (seen := rest.overview()) is not None and seen.slots >= wanted, cluster.processes, logs)
+        wanted = task_managers * slots
+        _wait(lambda: (seen := overview(cluster.address)) is not None and seen.slots >= wanted, cluster.processes, logs)
     except BaseException:
         _end(cluster.processes)
         raise
     _write(work, cluster)
     return cluster
+
+
+def ids(address: str) -> set[str] | None:
+    """The ids of the TaskManagers, one that has ended until its heartbeat times out; None if no Flink responds."""
+    try:
+        found = requests.get(f"http://{address}/taskmanagers", timeout=10).json()["taskmanagers"]
+    except (requests.RequestException, KeyError):
+        return None
+    return {each["id"] for each in found}
 
 
 def add(work: Path) -> Cluster:
@@ -87,13 +98,12 @@ def add(work: Path) -> Cluster:
     Raises ClusterError on failure, with the cluster as it was.
     """
     cluster = _running(work)
-    rest = FlinkRest(cluster.address)
-    if (known := rest.task_managers()) is None:
+    if (known := ids(cluster.address)) is None:
         raise ClusterError(f"no JobManager answers at {cluster.address}; stop the cluster in {work} and start it again")
     number = len(list((work / "logs").glob("task-manager-*.log"))) + 1
     added = _launch(work, f"task-manager-{number}", _TASK_MANAGER)
     try:
-        _wait(lambda: bool((rest.task_managers() or known) - known), (added,), work / "logs")
+        _wait(lambda: bool((ids(cluster.address) or known) - known), (added,), work / "logs")
     except BaseException:
         _end((added,))
         raise

@@ -20,8 +20,7 @@ class RepeatingEngine:
 
     workers = 3
 
-    def __init__(self, repeats: int = 1) -> None:
-        self._repeats = repeats
+    def __init__(self) -> None:
         self.repeated = 0  # pipelines
 
     def run(self, build: Callable[[beam.Pipeline], None], seconds: float) -> None:
@@ -30,6 +29,6 @@ class RepeatingEngine:
         options = PipelineOptions([])
         options.view_as(DirectOptions).direct_num_workers = 1 if is_fetch else self.workers
         options.view_as(DirectOptions).direct_running_mode = "in_memory" if is_fetch else "multi_threading"
-        runner = FnApiRunner(bundle_repeat=0 if is_fetch else self._repeats)
+        runner = FnApiRunner(bundle_repeat=0 if is_fetch else 1)
         with beam.Pipeline(runner=runner, options=options) as pipeline:
             build(pipeline)

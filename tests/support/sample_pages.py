@@ -33,9 +33,9 @@ OLD = """<HTML><HEAD><META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset
 PAGES = (DOCUMENTATION.encode(), DOCBOOK.encode(), NEWS.encode(), OLD.encode("shift_jis"), _WORDS.encode("utf-16"))
 
 
-def real_pages(count: int, largest: int = 20_000) -> list[bytes]:
+def real_pages(count: int) -> list[bytes]:
     """Pages of the real sites that tests/crawls/test_realweb.py leaves for its next run; none before its first."""
     folder = Path(tempfile.gettempdir()) / "beamtrawl-realweb"
-    files = (file for file in sorted(folder.rglob("*.html")) if file.is_file() and file.stat().st_size < largest)
+    files = (file for file in sorted(folder.rglob("*.html")) if file.is_file() and file.stat().st_size < 20_000)
     found = list(files)
     return [file.read_bytes() for file in found[:: max(1, len(found) // count)]]

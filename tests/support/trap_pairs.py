@@ -26,11 +26,11 @@ def _beside(
     return Site(answer, lambda path: path if press.wrote(path) else None, press.count)
 
 
-def _honest(name: str, pages: Mapping[str, Answer], lists: int = 10) -> dict[str, Page]:
+def _honest(name: str, pages: Mapping[str, Answer]) -> dict[str, Page]:
     """A home page, ten essays, and pages that lists name."""
     links = [(path, path) for path in pages]
     essays = {f"/essay/{n}": page(f"Essay {n}", story(name, n)) for n in range(10)}
-    found = {f"/list/{n}": page(f"List {n}", story(name, "list", n), links[n::lists]) for n in range(lists)}
+    found = {f"/list/{n}": page(f"List {n}", story(name, "list", n), links[n::10]) for n in range(10)}
     home = page(f"Home of {name}", story(name), [(path, path) for path in [*essays, *found]])
     return {"/": home, **essays, **found, **pages}
 

@@ -14,10 +14,10 @@ from tests.support.web import Answer, html
 LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pl", "pt")
 
 
-def with_links(page: Answer, links: Iterable[str], text: str = "") -> Answer:
-    """A page with more text and more links."""
+def with_links(page: Answer, links: Iterable[str]) -> Answer:
+    """A page with more links."""
     items = "".join(f'<li><a href="{link.replace("&", "&amp;")}">{link.replace("&", "&amp;")}</a>' for link in links)
-    return Answer(body=page.body + f"<p>{text}</p><ul>{items}</ul>".encode())
+    return Answer(body=page.body + f"<ul>{items}</ul>".encode())
 
 
 def variants(name: str, clean: Callable[[str], str | None], more: Callable[[str, str], Iterable[str]]) -> Site:

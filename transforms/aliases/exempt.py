@@ -41,5 +41,4 @@ def released_patterns(crawl: CrawlDir) -> list[str]:
 
 
 def exempt_urls(crawl: CrawlDir) -> Exempt:
-    """What is exempt in a crawl at this moment."""
     return Exempt((*released_patterns(crawl), *(block.pattern for block in read_blocks(crawl))))

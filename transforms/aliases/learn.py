@@ -185,7 +185,6 @@ def alias_rows(root: str, path: str) -> Iterator[pa.Table]:
 
 
 def _concerned(batch: bytes, rules: Rules) -> list[Row]:
-    """The rows of hosts that have rules."""
     if not rules:
         return []
     table = read_ipc(batch)

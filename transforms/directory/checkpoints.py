@@ -24,8 +24,6 @@ _FORMAT = f"{FORMAT}-checkpoint"
 
 
 class Folded(NamedTuple):
-    """The result of `fold`."""
-
     manifests: dict[str, Manifest]  # by file name
     dead: list[str]  # files that no manifest names any more, nor any reader reads
 

@@ -28,8 +28,6 @@ REGISTERED = 3600.0
 
 
 class Claim(NamedTuple):
-    """A claim of this process."""
-
     path: str  # below the crawl directory
     token: str
 
@@ -61,14 +59,10 @@ def read_claim(root: str, path: str) -> tuple[dict[str, Any] | None, Tag | None]
         data, tag = filesystem.store_of(root).read(filesystem.join(root, path))
     except (FileNotFoundError, NotADirectoryError):
         return None, None
-    return _parsed(data), tag
-
-
-def _parsed(data: bytes) -> dict[str, Any]:
     try:
-        return dict(json.loads(data))
+        return dict(json.loads(data)), tag
     except (ValueError, TypeError):  # of another program, or incomplete
-        return {}
+        return {}, tag
 
 
 def read_running(root: str) -> dict[str, Any] | None:

@@ -261,7 +261,9 @@ class CrawlDir:
     def require_manifests(self) -> list[Manifest]:
         """The committed steps; CrawlDirError if this is not a crawl directory."""
         if not (manifests := self.manifests()):
-            raise CrawlDirError(f"{self.root} holds no crawl; start one with: beamtrawl crawl {self.root} --seed URL")
+            start = f"start one with: beamtrawl crawl {self.root} --seed URL"
+            reason = "it is no directory" if self._store.is_no_folder(self.root) else start
+            raise CrawlDirError(f"{self.root} holds no crawl; {reason}")
         return manifests
 
     def commit(self, manifest: Manifest, suffix: str = "") -> None:

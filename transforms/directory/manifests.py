@@ -65,6 +65,7 @@ class Manifest:
 
 
 _FIELDS = frozenset(field.name for field in dataclasses.fields(Manifest))
+_LISTS = ("consumed", "index", "index_replaced", "index_dropped", "replaced")  # of paths
 _ADDED_IN_2: Mapping[str, Any] = {"index_files": [], "index_replaced": [], "index_dropped": [], "replaced": []}
 
 
@@ -140,13 +141,12 @@ def manifest_of(file_name: str, data: Any) -> Manifest:
         data = {**_ADDED_IN_2, "index_links": {}, **data}
     for name in ("files", "index_files"):
         data[name] = tuple(TableFile(**file) for file in data[name])
-    lists = ("consumed", "index", "index_replaced", "index_dropped", "replaced")
-    for field, kind in (*((name, list) for name in lists), ("counters", dict), ("index_links", dict)):
+    for field, kind in (*((name, list) for name in _LISTS), ("counters", dict), ("index_links", dict)):
         if not isinstance(data[field], kind):
             raise ValueError(f"its {field} is no {kind.__name__}")
     if unknown := data.keys() - _FIELDS:
         raise NewerVersion(f"it has the fields {', '.join(sorted(unknown))}, which this program does not know")
-    data |= {name: tuple(data[name]) for name in lists} | {"schema_version": SCHEMA_VERSION}
+    data |= {name: tuple(data[name]) for name in _LISTS} | {"schema_version": SCHEMA_VERSION}
     manifest = Manifest(**data)
     for path in _paths_in(manifest):
         if not isinstance(path, str) or not _BELOW.fullmatch(path):
@@ -163,14 +163,8 @@ _BELOW = re.compile(r"(?:(?!\.{1,2}(?:/|$))[^/\\:\0]+(?:/|$))+")
 def _paths_in(manifest: Manifest) -> Iterator[Any]:
     """What a manifest names: whoever gives somebody a crawl directory must not have files outside read or removed."""
     yield from (file.path for file in (*manifest.files, *manifest.index_files))
-    for field in (
-        manifest.consumed,
-        manifest.index,
-        manifest.index_replaced,
-        manifest.index_dropped,
-        manifest.replaced,
-    ):
-        yield from field
+    for name in _LISTS:
+        yield from getattr(manifest, name)
     for folders in manifest.index_links.items():
         yield from folders
 

@@ -34,7 +34,6 @@ class Leftovers(NamedTuple):
     records: list[str]  # paths of the records of the pieces
 
     def paths(self, table: str) -> list[str]:
-        """The paths of the files of a table."""
         return [file.path for file in self.files if file.table == table]
 
 

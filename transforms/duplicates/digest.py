@@ -122,7 +122,6 @@ def _suspects(text: str, lines: Sequence[str]) -> Iterator[int]:
 
 
 def _notices(numbers: Sequence[int], lines: Sequence[str]) -> Iterator[int]:
-    """The numbers of the lines that may be notices."""
     for start in range(0, len(numbers), _TOGETHER):
         together = numbers[start : start + _TOGETHER]
         if _is_notice("\n".join([lines[number] for number in together])):

@@ -155,7 +155,6 @@ class LocalDisk(Store):
                     yield path
 
     def walk(self, folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
-        """As os.walk."""
         yield from os.walk(folder)
 
     @contextlib.contextmanager

@@ -11,6 +11,8 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from .packing import varint
+
 VERSION = 1
 
 
@@ -46,32 +48,18 @@ def doc_record(number: int, name: str, length: int) -> bytes:
 @functools.lru_cache(1 << 16)  # small numbers are most of all postings
 def _posting(gap: int, frequency: int) -> bytes:
     fields = _number(1, gap) + _number(2, frequency)
-    return b"\x22" + _varint(len(fields)) + fields
+    return b"\x22" + varint(len(fields)) + fields
 
 
 def _number(tag: int, value: int) -> bytes:
-    return _varint(tag << 3) + _varint(value) if value else b""
+    return varint(tag << 3) + varint(value) if value else b""
 
 
 def _text(tag: int, value: str) -> bytes:
     encoded = value.encode()
-    return _varint(tag << 3 | 2) + _varint(len(encoded)) + encoded if encoded else b""
+    return varint(tag << 3 | 2) + varint(len(encoded)) + encoded if encoded else b""
 
 
 def _delimited(fields: Iterable[bytes]) -> bytes:
     message = b"".join(fields)
-    return _varint(len(message)) + message
-
-
-def _varint(value: int) -> bytes:
-    """A non-negative number in groups of seven bits, lowest first; all bytes but the last have the eighth bit set.
-
-    >>> _varint(300).hex()
-    'ac02'
-    """
-    encoded = bytearray()
-    while value > 127:
-        encoded.append(value & 127 | 128)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
+    return varint(len(message)) + message

@@ -17,10 +17,10 @@ PHRASE_FIELDS = ("title", "body")
 """The fields that phrases match in: the index keeps the positions of their terms."""
 
 OWN_FIELDS = (*PHRASE_FIELDS, "headings", "url")
-"""The fields of a document that ranking distinguishes, in the order in which its tokens are numbered."""
+"""The fields of a document that ranking distinguishes, in the order in which its tokens are numbered.
 
-FIELDS = (*OWN_FIELDS, "anchors")
-"""OWN_FIELDS, and the anchors of links to the document, which the `rank` step adds later (`link_folders`)."""
+The `rank` step adds "anchors", of links to the document (`link_folders`).
+"""
 
 Ints = npt.NDArray[np.int32]
 

@@ -9,15 +9,13 @@ in its order. The newest folder of a segment is used.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from ..tables.table_files import TableFile
 from . import analysis
 from .invert import Inverted, invert, tokens_of
 from .segment_files import write_opening
-from .write_segment import DOCS, ROW_POSTINGS, with_classes, with_lengths, write_terms
+from .write_segment import DOCS, ROW_POSTINGS, with_classes, write_terms
 
 MERGED = "merged"
 """The name of the link folders that a merge writes."""
@@ -43,29 +41,14 @@ def links_folder(segment: str, name: str) -> str:
     return segment.replace("index/", f"index/links-{name}/", 1)
 
 
-def write_links(
-    root: str,
-    folder: str,
-    languages: Sequence[str | None],
-    anchors: Sequence[Sequence[str]],
-    link_ranks: npt.NDArray[np.float64],
-    row_postings: int = ROW_POSTINGS,
-    names: Sequence[Mapping[str, Name]] = (),
-) -> list[TableFile]:
-    """Write the link data of the documents of a segment, given in its order, and return the files.
-
-    `anchors` has the anchor texts of each document, one for each host that uses it, and `names` those of its sections,
-    by their terms (`analysis.name`); `link_ranks` are relative to the mean of all pages.
-    """
-    index = invert_links(languages, anchors, names)
-    docs = with_lengths(pa.table({"link_rank": pa.array(link_ranks, pa.float32())}), index)
-    return write_link_index(root, folder, languages, [index], docs, row_postings)
-
-
 def invert_links(
     languages: Sequence[str | None], anchors: Sequence[Sequence[str]], names: Sequence[Mapping[str, Name]]
 ) -> Inverted:
-    """The inverted link data of documents, as `write_links` takes it."""
+    """The inverted link data of documents, given in the order of their segment.
+
+    `anchors` has the anchor texts of each document, one for each host that uses it, and `names` those of its sections,
+    by their terms (`analysis.name`).
+    """
     further = {"anchors": _terms_of(names, languages)} if names else None
     return invert({"anchors": ["\n".join(texts) for texts in anchors]}, None, further)
 
@@ -92,5 +75,6 @@ def write_link_index(
     docs: pa.Table,
     row_postings: int = ROW_POSTINGS,
 ) -> list[TableFile]:
-    """`write_links` for anchors that are already inverted, in blocks as in `write_terms`, and `docs` with lengths."""
+    """Write the link data of the documents of a segment, and return the files: inverted anchors, in blocks as in
+    `write_terms`, and `docs` with the lengths, and with link ranks relative to the mean of all pages."""
     return write_opening(root, f"{folder}/{DOCS}", docs, write_terms(root, folder, blocks, languages, row_postings))

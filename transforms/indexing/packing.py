@@ -57,3 +57,17 @@ def undo_gaps(differences: npt.NDArray[np.int32], lengths: npt.NDArray[np.int32]
     np.cumsum(differences, dtype=np.int32, out=sums[1:])
     before = sums[np.cumsum(lengths) - lengths]
     return sums[1:] - np.repeat(before, lengths)
+
+
+def varint(value: int) -> bytes:
+    """A non-negative number in groups of seven bits, lowest first; all bytes but the last have the eighth bit set.
+
+    >>> varint(300).hex()
+    'ac02'
+    """
+    encoded = bytearray()
+    while value > 127:
+        encoded.append(value & 127 | 128)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..tables.list_offsets import offsets
 from ..tables.table_files import open_parquet
 from .invert import PHRASE_FIELDS, Inverted, Longs
 from .packing import undo_gaps, unpack
@@ -95,5 +96,4 @@ def count_documents(root: str, folder: str) -> int:
 def lists(column: pa.ChunkedArray) -> tuple[Longs, npt.NDArray[Any]]:
     """The offsets of the lists of a column (one more than lists), and their concatenated values."""
     array = column.combine_chunks()
-    lengths = array.value_lengths().to_numpy()
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), array.flatten().to_numpy()
+    return offsets(array.value_lengths().to_numpy()), array.flatten().to_numpy()

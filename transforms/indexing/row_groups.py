@@ -13,6 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from .packing import varint
+
 SIZE, UNPACKED, VALUES, START = range(4)
 """Numbers of a chunk, which is a column of a row group: its bytes, uncompressed, its values, and where it begins."""
 
@@ -103,7 +105,7 @@ def _placed(numbers: npt.NDArray[np.int64], columns: int) -> npt.NDArray[np.int6
 def _head(chunk: pq.ColumnChunkMetaData) -> bytes:
     """The beginning of a chunk: type, encodings, path and compression."""
     encodings = [_number(_ENCODINGS.index(name)) for name in chunk.encodings]
-    path = [_varint(len(name)) + name for name in chunk.path_in_schema.encode().split(b".")]
+    path = [varint(len(name)) + name for name in chunk.path_in_schema.encode().split(b".")]
     type_, codec = _number(_TYPES.index(chunk.physical_type)), _number(_CODECS.index(chunk.compression))
     return b"\x26\0\x1c\x15" + type_ + b"\x19" + _list(5, encodings) + b"\x19" + _list(8, path) + b"\x15" + codec
 
@@ -115,16 +117,8 @@ def _chunk(size: int, unpacked: int, values: int, start: int) -> bytes:
 
 def _list(type_: int, items: Sequence[bytes]) -> bytes:
     count = len(items)
-    return (bytes([count << 4 | type_]) if count < 15 else bytes([0xF0 | type_]) + _varint(count)) + b"".join(items)
+    return (bytes([count << 4 | type_]) if count < 15 else bytes([0xF0 | type_]) + varint(count)) + b"".join(items)
 
 
 def _number(number: int) -> bytes:
-    return _varint(2 * number)  # zigzag, of a number that is not negative
-
-
-def _varint(number: int) -> bytes:
-    found = bytearray()
-    while number > 127:
-        found.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*found, number])
+    return varint(2 * number)  # zigzag, of a number that is not negative

@@ -37,7 +37,7 @@ class Languages(NamedTuple):
     """The stemming languages of some documents."""
 
     names: list[str]
-    codes: npt.NDArray[np.int64]  # of each document, the place of its language in `names`
+    codes: npt.NDArray[np.signedinteger]  # of each document, the place of its language in `names`
 
 
 def languages_of(documents: Sequence[str | None]) -> Languages:

@@ -53,7 +53,6 @@ def open_observers(settings: Settings, read_file: Callable[[str], bytes]) -> dic
 
 
 def alert_rows(observers: dict[str, Observer], visit: VisitRow, page: Page) -> Iterator[AlertRow]:
-    """The rows of table alerts for the page of a visit."""
     document = Document(visit["url"], visit["host"], page, visit["body"] or b"")
     for name, observer in observers.items():
         try:

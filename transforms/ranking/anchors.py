@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..indexing.link_folders import as_names
+from ..tables.list_offsets import offsets, ranges
 from ..tables.schemas import RANKS
 from .endorsements import Pages, codes_of, group_numbers, sorted_codes
 from .pagerank import Longs
@@ -157,15 +158,9 @@ def _of_targets(counted: pa.Table, targets: Longs, most: int, columns: list[str]
     column = counted["target"].to_numpy()
     firsts, ends = np.searchsorted(column, targets, "left"), np.searchsorted(column, targets, "right")
     lengths = np.minimum(ends - firsts, most)
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    rows = np.repeat(firsts - offsets[:-1], lengths) + np.arange(offsets[-1])
-    found = counted.select(columns).take(pa.array(rows)).combine_chunks()
-    values = pa.StructArray.from_arrays([_whole(found[name]) for name in columns], columns)
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks else pa.array([], column.type)
+    found = counted.select(columns).take(pa.array(ranges(firsts, lengths)))
+    values = pa.StructArray.from_arrays([found[name].combine_chunks() for name in columns], columns)
+    return pa.ListArray.from_arrays(pa.array(offsets(lengths), pa.int32()), values)
 
 
 def _limited(votes: pa.Table) -> pa.Table:

@@ -9,10 +9,11 @@ import pyarrow as pa
 from ..indexing.invert import Inverted
 from ..indexing.link_folders import Name, as_names, invert_links, write_link_index
 from ..indexing.merge import blocks_of, merge_blocks
+from ..indexing.segment_files import read_file
 from ..indexing.write_segment import DOCS
 from ..memory.bounds import INVERTED_LINKS
 from ..tables.schemas import HOST_RANKS, RANKS
-from ..tables.table_files import TableFile, TableWriter, open_parquet
+from ..tables.table_files import TableFile, TableWriter
 from .anchors import ANCHORS, NAMES, anchors_of, names_of
 from .endorsements import Pages
 from .pagerank import Floats, Longs, distinct, harmonic_centrality, pagerank
@@ -85,8 +86,7 @@ def add_links(
     `links` has LINK_DATA of its documents, in their order. In memory are the inverted links, and what inverting those
     of `most` documents takes.
     """
-    with open_parquet(root, f"{segment}/{DOCS}") as file:
-        languages = file.read(["language"])["language"].to_pylist()
+    languages = read_file(root, f"{segment}/{DOCS}", ["language"])["language"].to_pylist()
     parts = [
         _inverted(languages[start : start + most], links.slice(start, most)) for start in range(0, len(languages), most)
     ]
@@ -119,15 +119,3 @@ def _by_term(column: pa.ListArray) -> list[dict[str, Name]]:
                 of_page.setdefault(term, Name(uses, fragment))
         found.append(of_page)
     return found
-
-
-def count_documents(root: str, segment: str) -> int:
-    """The number of a segment's documents."""
-    with open_parquet(root, f"{segment}/{DOCS}") as file:
-        return int(file.metadata.num_rows)
-
-
-def doc_keys(root: str, segment: str) -> pa.ChunkedArray:
-    """The URL keys of a segment's documents, in their order."""
-    with open_parquet(root, f"{segment}/{DOCS}") as file:
-        return file.read(["url_key"])["url_key"]

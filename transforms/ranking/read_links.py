@@ -66,7 +66,6 @@ def together(parts: Sequence[T], sizes: Sequence[int]) -> list[Sequence[T]]:
 
 
 def read_part(root: str, part: Part, columns: Sequence[str]) -> pa.Table:
-    """Columns of the rows of a part."""
     with open_parquet(root, part.path) as file:
         numbers = range(part.first, part.first + part.groups)
         rows = file.read_row_groups(numbers, present(file, columns), use_threads=False)

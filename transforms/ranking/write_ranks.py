@@ -7,12 +7,14 @@ import apache_beam as beam
 import numpy as np
 import pyarrow as pa
 
+from ..indexing.segment_files import read_file
+from ..indexing.write_segment import DOCS
 from ..tables.batches import Batch, from_ipc, split, to_ipc
 from ..tables.schemas import KEY
 from ..tables.table_files import TableFile
 from .pagerank_partitioned import Blocks
 from .partition_links import ANCHORS, LINKED, read_pages
-from .rank_tables import LINK_DATA, PageRanks, add_links, doc_keys, link_data, write_ranks
+from .rank_tables import LINK_DATA, PageRanks, add_links, link_data, write_ranks
 from .scratch import Scratch
 
 _DOCS = pa.schema([("url_key", KEY), ("row", pa.int64()), ("segment", pa.string())])
@@ -36,24 +38,20 @@ class WriteRanks(beam.PTransform):
         segments = partitions.pipeline | "Segments" >> beam.Create(list(self._folders))
         documents = segments | "ReadDocuments" >> beam.FlatMap(_read_documents, self._root, self._partitions)
         written = (
-            {"partition": partitions | "Keyed" >> beam.Map(_keyed), "documents": documents}
+            {"partition": partitions | "Keyed" >> beam.Map(lambda element: (element, None)), "documents": documents}
             | "WithDocuments" >> beam.CoGroupByKey()
             | "WriteRows" >> beam.FlatMap(_write, *self._write).with_outputs("files", main="links")
         )
         link_files = (
-            {"segment": segments | "KeyedSegments" >> beam.Map(_keyed), "links": written.links}
+            {"segment": segments | "KeyedSegments" >> beam.Map(lambda element: (element, None)), "links": written.links}
             | "BySegment" >> beam.CoGroupByKey()
             | "AddLinks" >> beam.FlatMap(_add_links, self._root, self._folders)
         )
         return (written.files, link_files) | "AllFiles" >> beam.Flatten()
 
 
-def _keyed(element: Any) -> tuple[Any, None]:
-    return element, None
-
-
 def _read_documents(segment: str, root: str, partitions: int) -> Iterator[Batch]:
-    keys = doc_keys(root, segment)
+    keys = read_file(root, f"{segment}/{DOCS}", ["url_key"])["url_key"]
     columns = [keys, pa.array(np.arange(len(keys))), pa.array([segment] * len(keys), pa.string())]
     yield from split(pa.table(columns, schema=_DOCS), "url_key", partitions)
 

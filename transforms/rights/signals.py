@@ -26,8 +26,6 @@ _MOST_OTHERS = 8
 
 
 class SignalLine(NamedTuple):
-    """A line."""
-
     path: bytes  # a pattern as of rules; empty: all paths
     statement: str
     number: int  # in the file, from 1

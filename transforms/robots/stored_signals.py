@@ -15,7 +15,7 @@ from ..rights.licence_files import NOT_FETCHED, Licences, read_licences
 from ..rights.signals import NO, SEARCH, SignalLine, parse, text_of
 from ..rights.usage import RSL_PAGES
 from ..tables.schemas import DOCUMENTS, ROBOTS, Row
-from ..tables.table_files import read_table
+from ..tables.table_files import read_table, with_columns
 from ..urls.canonical import canonicalize, host as host_of, origin as origin_of
 from . import rules
 from .rules import Verdict
@@ -116,8 +116,7 @@ def _read(root: str, paths: Sequence[str], token: str | None) -> pa.Table:
         or (text_of(rules.parse(body, token, origin).signal_lines) if b"signal" in (body or b"").lower() else None)
         for known, body, origin in zip(*columns, strict=True)
     ]
-    number = rows.schema.get_field_index("signals")
-    return rows.set_column(number, "signals", pa.array(found, pa.string())).select(_NAMED)
+    return with_columns(rows, signals=pa.array(found, pa.string())).select(_NAMED)
 
 
 def _pages(crawl: CrawlDir, manifests: Sequence[Manifest]) -> dict[str, str]:

@@ -57,7 +57,6 @@ def settled_ids(elements: Iterable[Element], ids: Ids) -> dict[Element, str]:
 
 
 def _inside(element: Element) -> Iterator[Element]:
-    """The first elements in an element."""
     return itertools.islice(element.iter_elements(), _MOST_INNER)
 
 

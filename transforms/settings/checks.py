@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Callable
 
-from .values import downloader, header, pin
+from .values import downloader, header, is_port, pin
 
 
 def each(check: Callable[[str], str | None]) -> Callable[[list[str]], str | None]:
@@ -36,7 +36,7 @@ def web_page(text: str) -> str | None:
 
 def port(text: str) -> str | None:
     """The number of a TCP port."""
-    return None if text.isdecimal() and text.isascii() and 0 < int(text) < 65_536 else "must be numbers of ports"
+    return None if is_port(text) else "must be numbers of ports"
 
 
 def absolute_path(text: str) -> str | None:
@@ -120,15 +120,12 @@ def basic_credentials(text: str) -> str | None:
 
 _PROXY = re.compile(r"http://([^\s:@/]+:[^\s@/]*@)?([^\s:@/\[\]]+|\[[0-9a-fA-F:]+\])(:(?P<port>\d+))?/?", re.ASCII)
 
-_LAST_PORT, _PORT_DIGITS = 65535, 5
-
 
 def proxy_url(text: str) -> str | None:
     """The URL of an HTTP proxy; may be empty."""
     found = _PROXY.fullmatch(text)
     if text and not found:
         return "must be http://HOST:PORT or http://USER:PASSWORD@HOST:PORT"
-    port = found["port"] if found else None
-    if port and not (len(port) <= _PORT_DIGITS and 0 < int(port) <= _LAST_PORT):
-        return f"must have a port from 1 to {_LAST_PORT}"
+    if found and found["port"] and not is_port(found["port"]):
+        return "must have a port from 1 to 65535"
     return None

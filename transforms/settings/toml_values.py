@@ -1,6 +1,7 @@
 """Formats setting values for TOML and for messages."""
 
 import dataclasses
+import json
 from typing import Any
 
 
@@ -11,13 +12,6 @@ def shown(field: dataclasses.Field, value: Any) -> str:
 
 def to_toml(value: Any) -> str:
     """A bool, number, string or list of these as a TOML value."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return "[" + ", ".join(map(to_toml, value)) + "]"
-    if isinstance(value, str):
-        escaped = "".join(
-            "\\" + c if c in '"\\' else f"\\u{ord(c):04x}" if ord(c) < 32 or ord(c) == 127 else c for c in value
-        )
-        return f'"{escaped}"'
-    return str(value)
+    if not isinstance(value, bool | str | list):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False, default=str).replace("\x7f", "\\u007f")  # JSON's escapes are TOML's

@@ -4,6 +4,11 @@ import ipaddress
 import re
 
 
+def is_port(text: str) -> bool:
+    """Whether a text is the number of a TCP port, in five digits at most."""
+    return text.isascii() and text.isdecimal() and len(text) < 6 and 0 < int(text) < 65_536
+
+
 def pin(text: str) -> tuple[str, int, str]:
     """(name, port, address) of a "NAME:PORT:ADDRESS". Raises ValueError with the reason.
 
@@ -12,7 +17,7 @@ def pin(text: str) -> tuple[str, int, str]:
     """
     name, _, rest = text.partition(":")
     port, _, address = rest.partition(":")
-    if not re.fullmatch(r"[\w.-]+", name) or not port.isdecimal() or not 0 < int(port) < 65_536:
+    if not re.fullmatch(r"[\w.-]+", name) or not is_port(port):
         raise ValueError(f'"{text}" must be NAME:PORT:ADDRESS')
     return name.lower(), int(port), str(ipaddress.ip_address(address.removeprefix("[").removesuffix("]")))
 

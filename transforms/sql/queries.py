@@ -1,6 +1,7 @@
 """Runs queries over the tables of a crawl, with DuckDB inside this process (docs/tables.md)."""
 
 import contextlib
+import difflib
 import json
 import re
 import tempfile
@@ -222,9 +223,11 @@ def _opened(
 
 
 def _why(message: str) -> str:
-    """One line on a query that DuckDB refuses; for a table that is none, the names of those that are."""
+    """One line on a query that DuckDB refuses; for a table that is none, which one is probably meant, or all."""
     if missing := _NO_TABLE.search(message):
-        return f"there is no table {missing[1]}; the tables are {', '.join(sorted(TABLES))}"
+        near = difflib.get_close_matches(missing[1], TABLES, 1)
+        hint = f"did you mean {near[0]}?" if near else f"the tables are {', '.join(sorted(TABLES))}"
+        return f"there is no table {missing[1]}; {hint}"
     return f"the query failed: {' '.join(message.split())[:500]}"
 
 

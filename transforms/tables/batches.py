@@ -89,5 +89,4 @@ def release_freed(worked_on: int) -> None:
 
 
 def by_host(rows: pa.Table, count: int) -> Iterator[Batch]:
-    """Batches of rows by shard of their host."""
     return batches_by(rows, shards(rows["host"], count))

@@ -39,7 +39,6 @@ def shard(host: str, count: int) -> int:
 
 
 def shards(hosts: pa.ChunkedArray, count: int) -> NDArray[np.int64]:
-    """The `shard` of each host."""
     encoded = hosts.combine_chunks().dictionary_encode()
     numbers = np.array([shard(host, count) for host in encoded.dictionary.to_pylist()], np.int64)
     return numbers[encoded.indices.to_numpy()]

@@ -54,7 +54,7 @@ def require_whole_once(root: str, files: Collection[TableFile]) -> None:
         return
     store = filesystem.store_of(root)
     for file in (file for file in files if file.checksum):
-        with contextlib.suppress(FileNotFoundError):  # who opens it says so
+        with naming_damage(root, file.path), contextlib.suppress(FileNotFoundError):  # who opens it says so
             changed_at = store.changed_at(filesystem.join(root, file.path))
             if changed_at is not None:
                 _require_whole(root, file.path, file.bytes, file.checksum, changed_at)

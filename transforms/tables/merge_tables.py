@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,7 +87,7 @@ def merge(part: Part, root: str, round_: int) -> Iterator[TableFile]:
     for rows in _groups(root, part):
         writer.write(rows)
     if file := writer.close():
-        yield file._replace(counts=_sum(each.counts for each in part.files))
+        yield file._replace(counts=dict(sum((Counter(each.counts) for each in part.files), Counter())))
 
 
 def write_arranged(root: str, table: str, round_: int, rows: pa.Table) -> list[TableFile]:
@@ -159,10 +159,3 @@ def _counts(rows: pa.Table, column: str | None) -> dict[str, int]:
         return {}
     found = pc.value_counts(rows[column])
     return {each["values"].as_py(): each["counts"].as_py() for each in found}
-
-
-def _sum(counts: Iterable[dict[str, int]]) -> dict[str, int]:
-    total = Counter[str]()
-    for each in counts:
-        total.update(each)
-    return dict(total)

@@ -68,10 +68,6 @@ def deny_hosts(names: Iterable[str]) -> UrlRule:
     return is_denied
 
 
-def has_extension(names: frozenset[str]) -> UrlRule:
-    return lambda url: extension(url) in names
-
-
 def matches(patterns: Iterable[str]) -> UrlRule:
     compiled = tuple(map(re.compile, patterns))
     return lambda url: any(pattern.search(url) for pattern in compiled)
@@ -160,11 +156,12 @@ def url_rules(scope: Scope, seed_hosts: frozenset[str], extensions: frozenset[st
 
     Rules of the operator come first, then the extension, patterns, the host, and the shape of the URL.
     """
+    never_text, is_included = NEVER_TEXT - extensions, matches(scope.include)
     rules: dict[str, UrlRule | None] = {
         "deny_host": deny_hosts(scope.deny_hosts) if scope.deny_hosts else None,
-        "extension": has_extension(NEVER_TEXT - extensions),
+        "extension": lambda url: extension(url) in never_text,
         "exclude": matches(scope.exclude) if scope.exclude else None,
-        "include": _unless(matches(scope.include)) if scope.include else None,
+        "include": (lambda url: not is_included(url)) if scope.include else None,
         "scope": is_out_of_scope(scope.mode, seed_hosts),
         "port": has_other_port(scope.ports, seed_hosts),
         "path_depth": is_too_deep(scope.path_depth),
@@ -173,10 +170,6 @@ def url_rules(scope: Scope, seed_hosts: frozenset[str], extensions: frozenset[st
         "parameter": repeats_parameter(scope.same_parameter),
     }
     return {name: rule for name, rule in rules.items() if rule}
-
-
-def _unless(rule: UrlRule) -> UrlRule:
-    return lambda url: not rule(url)
 
 
 def load_filters(names: Sequence[str]) -> list[tuple[str, Filter]]:

@@ -88,7 +88,6 @@ def matcher(rules: Sequence[Rule]) -> FewRules | ManyRules:
 
 
 def rule_of(allow: bool, value: bytes) -> Rule:
-    """The rule for the value of a line."""
     text = value.decode("utf-8", "replace")
     value = _ESCAPE.sub(lambda match: match[0].upper(), value)
     if _PLAIN.fullmatch(value):

@@ -13,7 +13,7 @@ from ....transforms.parsing.registry import kinds_of
 from ....transforms.settings import Settings, render, without_secrets
 from ...exports.archive_index import ArchiveIndex, chosen, index_line
 from ...exports.captures import Capture, captures
-from ...exports.output import whole_file, whole_folder
+from ...exports.output import STDOUT, whole_file, whole_folder
 from ...terminal.errors import Failure, Usage
 from ...terminal.numbers import whole
 from ...terminal.units import counted
@@ -39,9 +39,8 @@ def add_arguments(formats: "Formats[argparse.ArgumentParser]") -> None:
 
 
 def export_warc(arguments: argparse.Namespace) -> None:
-    """Write the answers as WARC files."""
-    if arguments.wacz != arguments.out.endswith(".wacz"):
-        raise Usage(f"{arguments.out}: --wacz writes one file, whose name ends in .wacz; without it, OUT is a folder")
+    if arguments.wacz != arguments.out.endswith(".wacz") or arguments.out.endswith((".warc", ".warc.gz")):
+        raise Usage(f"{arguments.out}: OUT is a folder for WARC files, or with --wacz a file that ends in .wacz")
     try:
         from ...exports.wacz import write_wacz  # noqa: PLC0415 - its library is optional
         from ...exports.warc import WarcInfo, write_archive  # noqa: PLC0415
@@ -72,19 +71,20 @@ def _not_empty(counts: "Counts") -> "Counts":
 
 
 def export_cdxj(arguments: argparse.Namespace) -> None:
-    """Write one index line for each answer."""
     index = ArchiveIndex()
     chosen_captures, _ = _captures(arguments, index)
-    is_empty = True
+    answers = 0
     with whole_file(arguments.out) as sink, _reporting(index):
         for capture in chosen_captures:
             original = index.original(capture)
             index.add(capture, original, index_line(capture, original))
-            is_empty = False
-        if is_empty:
-            raise Failure(_NOTHING)
         for line in index.lines():
             sink.write(line)
+            answers += 1
+        if not answers:
+            raise Failure(_NOTHING)
+    if arguments.out != STDOUT:
+        print(f"{counted(answers, 'answer')}: {arguments.out}")
 
 
 @contextlib.contextmanager

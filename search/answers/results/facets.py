@@ -5,8 +5,6 @@ from typing import Any, NamedTuple
 
 
 class Value(NamedTuple):
-    """A value of a facet."""
-
     value: str
     documents: int  # that match the query and have it
     filter: str  # of the query language, for these documents alone

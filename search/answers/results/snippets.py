@@ -53,23 +53,8 @@ _UNEVEN_SPACES = re.compile(r"\s(?:\s+|(?<! ))")
 
 
 def searchable(text: str) -> Text:
-    """The part of a text that `snippet` may show."""
+    """The part of a text of which a passage may be shown."""
     return Text(text[:MAX_SEARCHED].strip())
-
-
-def snippet(searched: Text, forms: Forms, width: int = WIDTH) -> Snippet:
-    """A passage of a `searchable` text of about `width` characters, with the forms of words marked in it.
-
-    It is the passage with the most distinct words, of these the one with the most matches, of these the first; without
-    a match it is the beginning. It begins with a sentence or a line where one begins shortly before. Lines of code stay
-    lines, up to MAX_LINES. `forms` are terms of `analysis.tokens`. Where the beginning of a long text has a passage
-    with all words, the rest is not searched. Beyond MAX_SCANNED_CHARACTERS are only passages with words that the text
-    before does not have, as far as MAX_FURTHER_WORK.
-
-    >>> snippet(searchable("Nothing here. A crawler is polite."), prepared({"polite": "polite", "crawler": "crawl"}))
-    (('Nothing here. A ', False), ('crawler', True), (' is ', False), ('polite', True), ('.', False))
-    """
-    return passage(searched, forms, width).snippet
 
 
 class Passage(NamedTuple):
@@ -80,7 +65,18 @@ class Passage(NamedTuple):
 
 
 def passage(searched: Text, forms: Forms, width: int = WIDTH) -> Passage:
-    """The passage that `snippet` shows."""
+    """A passage of a `searchable` text of about `width` characters, with the forms of words marked in it.
+
+    It is the passage with the most distinct words, of these the one with the most matches, of these the first; without
+    a match it is the beginning. It begins with a sentence or a line where one begins shortly before. Lines of code stay
+    lines, up to MAX_LINES. `forms` are terms of `analysis.tokens`. Where the beginning of a long text has a passage
+    with all words, the rest is not searched. Beyond MAX_SCANNED_CHARACTERS are only passages with words that the text
+    before does not have, as far as MAX_FURTHER_WORK.
+
+    >>> forms = prepared({"polite": "polite", "crawler": "crawl"})
+    >>> passage(searchable("Nothing here. A crawler is polite."), forms).snippet
+    (('Nothing here. A ', False), ('crawler', True), (' is ', False), ('polite', True), ('.', False))
+    """
     text = searched.text
     if forms.are_cjk or IN_CJK.match(text):
         width //= 2
@@ -233,7 +229,6 @@ _NOTHING = _Passage(0, 0, 0)
 
 
 def _best(matches: Sequence[Match], width: int) -> _Passage:
-    """The best group of matches."""
     inside, reach = dict[str, int](), width * 3 // 4
     first, words, most, start = 0, 0, 0, 0
     for last, (_, end, word) in enumerate(matches):

@@ -71,11 +71,7 @@ def _pieces(element: Any) -> Iterator[str]:
 
 def _is_hidden(run: Any) -> bool:
     marks = (mark for properties in markup.children(run, "rPr") for mark in markup.children(properties, "vanish"))
-    return any(_is_on(mark) for mark in marks)
-
-
-def _is_on(mark: Any) -> bool:
-    return markup.attribute(mark, "val") not in ("0", "false", "off")
+    return any(markup.attribute(mark, "val") not in ("0", "false", "off") for mark in marks)
 
 
 def _is_heading(paragraph: Any, headings: set[str]) -> bool:
