@@ -1,6 +1,7 @@
 """Chooses the engine that runs the pipelines, and checks Beam's options."""
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, StandardOptions
 
@@ -11,7 +12,31 @@ from .beam_parts import PARTS, missing_parts
 from .options import OptionsError, check_options
 
 BEAM_RUNNERS = {"dataflow": "DataflowRunner", "spark": "SparkRunner"}
+
+
 RUNNERS = ("direct", "flink", *BEAM_RUNNERS)
+
+
+@runtime_checkable
+class ForksEarly(Protocol):
+    """An engine that forks processes before a crawl is opened."""
+
+    def fork_server(self, parses: bool) -> None: ...
+
+
+@runtime_checkable
+class Submits(Protocol):
+    """An engine that submits pipelines to a cluster."""
+
+    submitter: Submitter
+
+
+@runtime_checkable
+class Noticed(Protocol):
+    """An engine of which a user should know something, in one line."""
+
+    @property
+    def notice(self) -> str: ...
 
 
 def engine(name: str, workers: int | None, flags: Sequence[str], parts: Mapping[str, Sequence[str]] = PARTS) -> Engine:
@@ -64,20 +89,18 @@ def _by_options(name: str, workers: int | None, flags: Sequence[str], parts: Map
 
 def fork_early(engine: Engine, root: str, parses: bool = False) -> None:
     """Fork what an engine forks before a crawl is opened, whose pages it `parses`: no connection survives a fork."""
-    fork_server = getattr(engine, "fork_server", None)  # of DirectEngine
-    if fork_server and not store_of(root).reads_by_request:
-        fork_server(parses)
+    if isinstance(engine, ForksEarly) and not store_of(root).reads_by_request:
+        engine.fork_server(parses)
 
 
 def notice(engine: Engine) -> str:
     """Return what a user should know of an engine, in one line; usually nothing."""
-    return str(getattr(engine, "notice", ""))
+    return engine.notice if isinstance(engine, Noticed) else ""
 
 
 def submission(engine: Engine) -> Submission:
     """Return how far the running pipeline of an engine is on its way to a cluster."""
-    submitter: Submitter | None = getattr(engine, "submitter", None)  # of an engine that submits to a cluster
-    return submitter.submission if submitter else Submission.NONE
+    return engine.submitter.submission if isinstance(engine, Submits) else Submission.NONE
 
 
 def _dataflow(workers: int | None, flags: Sequence[str]) -> list[str]:
