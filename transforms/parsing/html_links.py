@@ -224,8 +224,7 @@ def _references(elements: Elements) -> Iterator[tuple[Element, str, str]]:
             if reference := get("href") or (None if is_html(element) else get("xlink:href")):  # SVG 2, 16.1.3
                 yield element, tag, reference
             continue
-        attribute = URL_ATTRIBUTES.get(tag)
-        if attribute is not None and (reference := get(attribute)):
+        if (attribute := URL_ATTRIBUTES.get(tag)) and (reference := get(attribute)):
             if tag == "link":
                 relations = (get("rel") or "").lower().split()
                 yield element, link_kind(relations, get("type") or ""), reference
@@ -274,8 +273,9 @@ class _Anchors:
             return _label(element)
         if self._left <= 0:
             text = beginning(itertools.islice(element.strings, _MAX_PIECES), _MAX_READ)
-        else:
-            text = element.text if next(element.iter_elements(BLOCK_TAGS), None) is None else element.to_text(LAYOUT)
+        else:  # most links are of text alone, and to look for fifty names takes a microsecond
+            block = next(element.iter_elements(), None) and next(element.iter_elements(BLOCK_TAGS), None)
+            text = element.text if block is None else element.to_text(LAYOUT)
         self._left -= len(text)
         if text := collapse(text[:_MAX_READ])[:MAX_ANCHOR]:
             return text

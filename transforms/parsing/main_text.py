@@ -36,7 +36,7 @@ _NAMED = re.compile(
     rf"(?:^|[\s_-])(?<!has[_-])(?<!with[_-])(?<!card-)(?:{'|'.join(_SURROUNDING_NAMES.split())})(?=\s|$)", re.IGNORECASE
 )
 _LONGEST_NAME = 500  # characters; a longer class or id is ignored
-_MAYBE_NAMED = ":is(div, section, ul, ol, dl, p, table, td, form, address):is([class], [id])"
+_MAYBE_NAMED = ":is([class], [id]):is(div, section, ul, ol, dl, p, table, td, form, address)"
 _CORES = ("main", "article", "h1")  # elements that are, or begin, the main content
 _LOOKED_AT = ("header", *_SURROUNDINGS, *_CORES)
 _MAX_CORES = 10
