@@ -187,7 +187,7 @@ class FinishFn(StageFn):
     def _links(self, pages: pa.Table, number: int, writers: Mapping[str, TableWriter]) -> "Iterator[TaggedOutput]":
         """Write some pages and their links; yield what their links lead to."""
         links = flatten_links(pages)
-        documents = conform(pages.filter(pages["is_document"]), DOCUMENTS)
+        documents = conform(pages, DOCUMENTS).filter(pages["is_document"])
         for name, rows in (("documents", documents), ("links", conform(links, LINKS)), ("near", near_rows(pages))):
             for start in range(0, rows.num_rows, ROW_GROUPS[name]):
                 group = rows.slice(start, ROW_GROUPS[name])
@@ -207,7 +207,7 @@ class FinishFn(StageFn):
         yield from tagged("removals", split(removals, "url_key", self._partitions))
         indexed = removals.filter(pc.equal(removals["reason"], REPLACED))["url_key"]
         is_indexed = pc.and_(pages["is_document"], pc.is_in(pages["url_key"], indexed))
-        self._waiting.append(conform(pages.filter(is_indexed), DOCUMENTS))
+        self._waiting.append(conform(pages, DOCUMENTS).filter(is_indexed))
         self._waiting_text += pc.sum(pc.binary_length(self._waiting[-1]["text"])).as_py() or 0
         if 2 * self._waiting_text >= self._text:  # most parts are smaller than half a segment
             yield from tagged("files", self._segments())

@@ -324,10 +324,10 @@ class ParseFn(StageFn):
         own = table["url_key"].to_pylist()
         named = [key if key != other else None for key, other in zip(named, own, strict=True)]
         table = table.append_column("canonical_key", pa.array(named, KEY))
-        contents = conform(table.filter(pc.and_(table["is_document"], self._may_be_found(table))), CONTENTS)
+        contents = conform(table, CONTENTS).filter(pc.and_(table["is_document"], self._may_be_found(table)))
         yield from tagged("contents", split(contents, "digest", self._partitions))
         if self._taken.near_duplicates:
-            documents = conform(table.filter(table["is_document"]), DOCUMENT)
+            documents = conform(table, DOCUMENT).filter(table["is_document"])
             yield from tagged("bands", split(entries(documents), "band", self._partitions))
             yield from tagged("sites", hosts_of_sites(documents))
             yield from self._changed(changed_documents(documents))

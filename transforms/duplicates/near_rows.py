@@ -79,7 +79,7 @@ def near_rows(pages: pa.Table) -> pa.Table:
     alone = pc.and_(pages["duplicate_of"].is_null(), pages["near_duplicate_of"].is_null())
     pages = with_columns(pages, signature=pc.if_else(alone, pages["signature"], None))
     changed = pc.or_(pages["signature"].is_valid(), pc.fill_null(pages["stays"], False))
-    return conform(pages.filter(pc.and_(pages["is_document"], changed)), NEAR)
+    return conform(pages, NEAR).filter(pc.and_(pages["is_document"], changed))
 
 
 def gone_rows(released: pa.Table, round_: int) -> Iterator[dict[str, Any]]:
