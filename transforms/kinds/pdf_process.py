@@ -71,12 +71,10 @@ def _hyphen(mark: re.Match[str]) -> str:
 
 def _uris(document: Any, page: Any) -> Iterator[str]:
     """The URIs of the links of a page."""
-    position, link = ctypes.c_int(0), raw.FPDF_LINK()
+    position, link, buffer = ctypes.c_int(0), raw.FPDF_LINK(), ctypes.create_string_buffer(_MAX_URI)
     while raw.FPDFLink_Enumerate(page, position, link):
         action = raw.FPDFLink_GetAction(link)
-        if action and 0 < (length := raw.FPDFAction_GetURIPath(document, action, None, 0)) <= _MAX_URI:
-            buffer = ctypes.create_string_buffer(length)
-            raw.FPDFAction_GetURIPath(document, action, buffer, length)
+        if action and 0 < raw.FPDFAction_GetURIPath(document, action, buffer, _MAX_URI) <= _MAX_URI:
             yield buffer.value.decode("utf-8", "replace")
 
 
