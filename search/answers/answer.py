@@ -108,7 +108,7 @@ class Answers:
                 answer = plain.noting(_AS_TEXT)
         if answer.weaker and not answer.total:
             answer = answer.noting(_WITHOUT_PHRASE)
-        if typing and order == "score":
+        if typing and order == "score" and not answer.parsed.addresses:
             return answer._replace(candidates=self._titles_first(answer, query, most, deadline))
         return answer
 
@@ -163,15 +163,12 @@ class Answers:
             if documents:
                 if usual := self._dictionary.usual(word, documents):
                     respelled[word] = usual
-            elif near := self._near(word):
+            elif self._corpus.documents and (near := self._dictionary.near(word)):
                 scored[word], stand_for[word], respelled[word] = any_of(near), near, near[0]
             elif not is_overlapping(word):  # which is a part of a run, not a word
                 absent.append(word)
         best_names = named(parsed.names, scored, parsed.weight, self._corpus.documents, len(self._corpus.current))
         return Terms(scored, best_names, stand_for, respelled, absent)
-
-    def _near(self, word: str) -> list[str]:
-        return self._dictionary.near(word) if self._corpus.documents else []
 
     def warm(self) -> None:
         """Read the words of the index: else the first rare or misspelled word of a query waits for them."""

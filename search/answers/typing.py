@@ -17,14 +17,14 @@ _BESIDE = re.compile(rf"(?<!\S)(?:[-+]\S*|(?:{'|'.join(FILTERS)}):\S*|(?:{'|'.jo
 def unfinished(text: str) -> tuple[str, str]:
     """The query in which the last word of a text stands for all words that begin with it; and that word.
 
-    It is empty, and the query the text, behind a space, in a filter and for a single letter.
+    It is empty, and the query the text, behind a space, in a filter or URL and for a single letter.
 
     >>> unfinished("create tab"), unfinished("title:lig"), unfinished("lang:en"), unfinished("create ")
     (('create tab*', 'tab'), ('title:lig*', 'lig'), ('lang:en', ''), ('create ', ''))
     """
     found = _UNFINISHED.search(text)
     stem = pattern(f"{found[2]}*") if found else None
-    if not found or not stem or (found[1] or "").lower() in FILTERS:
+    if not found or not stem or (found[1] or "").lower() in FILTERS or "://" in text:
         return text, ""
     before = text[: found.start(2)]
     return f"{before}{'' if found[1] or before[-1:] in ' (+-' else ' '}{stem}", stem.removesuffix("*")

@@ -59,7 +59,7 @@ def split_numbers(chunk: pq.ColumnChunkMetaData, data: bytes) -> Bytes | None:
     """
     start = data.find(_FRAME, 0, _MAX_HEADER)
     checked = _CHECKED.match(data)
-    if checked and zlib.crc32(memoryview(data)[start:]) != _unsigned(_varint(checked[3])):
+    if checked and zlib.crc32(memoryview(data)[start:]) != _unsigned(checked[3]):
         return None
     size = _WIDTHS[chunk.physical_type] * chunk.num_values
     unpacked = chunk.total_uncompressed_size - start  # levels, if they are compressed too, and then the numbers
@@ -72,17 +72,13 @@ def split_numbers(chunk: pq.ColumnChunkMetaData, data: bytes) -> Bytes | None:
     return np.frombuffer(page, np.uint8)[unpacked - size :].reshape(-1, chunk.num_values)
 
 
-def _varint(data: bytes) -> int:
-    """The number that bytes of seven bits each have, the lowest first."""
-    return sum((byte & 127) << 7 * place for place, byte in enumerate(data))
+def _unsigned(varint: bytes) -> int:
+    """A signed number of 32 bits, zigzag in bytes of seven bits with the lowest first, as an unsigned one: a checksum.
 
-
-def _unsigned(zigzag: int) -> int:
-    """A signed number of 32 bits in zigzag encoding, as an unsigned one: a checksum.
-
-    >>> [_unsigned(number) for number in (0, 1, 2)]
+    >>> [_unsigned(number) for number in (b"\0", b"\1", b"\2")]
     [0, 4294967295, 1]
     """
+    zigzag = sum((byte & 127) << 7 * place for place, byte in enumerate(varint))
     return (zigzag >> 1 ^ -(zigzag & 1)) & 0xFFFFFFFF
 
 

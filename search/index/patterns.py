@@ -40,8 +40,8 @@ def with_beginnings(term: str) -> str:
 
 
 def is_pattern(term: str) -> bool:
-    """Whether a unit is a pattern and no word: words have no asterisks."""
-    return "*" in term
+    """Whether a unit is a pattern: words have no asterisks, URLs may."""
+    return "*" in term and "://" not in term
 
 
 def prefix(pattern: str) -> str:

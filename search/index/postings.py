@@ -98,16 +98,19 @@ class Terms:
                 parts[first].append(self._of_bytes(**rows))
         return {term: shifted(of_term, itertools.repeat(0)) for term, of_term in parts.items()}
 
-    def any_of(self, terms: Collection[str]) -> Postings:
-        """The postings of the documents that have any of some exact forms, as if these were one."""
-        return unite(
-            [
-                _together(rows["docs"].combine_chunks(), rows["tf"].combine_chunks(), self._fields)
-                if isinstance(rows, pa.Table)
-                else self._of_bytes(**rows)
-                for _, rows in self._lists(terms)
-            ]
-        )
+    def any_of(self, stand_for: Mapping[str, Collection[str]]) -> dict[Unit, Postings]:
+        """The postings of patterns: the exact forms for which one stands count as one."""
+        return {
+            pattern: unite(
+                [
+                    _together(rows["docs"].combine_chunks(), rows["tf"].combine_chunks(), self._fields)
+                    if isinstance(rows, pa.Table)
+                    else self._of_bytes(**rows)
+                    for _, rows in self._lists(terms)
+                ]
+            )
+            for pattern, terms in stand_for.items()
+        }
 
     def _lists(self, terms: Collection[str]) -> Iterator[tuple[str, pa.Table | dict[str, Bytes]]]:
         return self._files.find_lists(POSTINGS, terms, ("term", "docs", "tf"), ("docs", "tf"))

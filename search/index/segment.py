@@ -18,6 +18,7 @@ from ...transforms.indexing.invert import OWN_FIELDS, Inverted
 from ...transforms.indexing.read_segment import decode
 from ...transforms.indexing.term_forms import Languages, languages_of
 from ...transforms.indexing.write_segment import DOCS, DOCSTORE
+from .addresses import is_address, pages_at
 from .page_facts import COLUMN, PageFacts
 from .parquet_files import Files
 from .postings import Ints, Postings, Terms, Unit, in_a_row, smallest
@@ -132,7 +133,8 @@ class Segment:
         A pattern has those of the exact forms that `stand_for` it. The calls may run in parallel. Each makes at most
         two reads, one after the other.
         """
-        words = [unit for unit in units if isinstance(unit, str) and unit not in stand_for]
+        addresses = [unit for unit in units if isinstance(unit, str) and is_address(unit)]
+        words = [unit for unit in units if isinstance(unit, str) and unit not in (*stand_for, *addresses)]
         terms = [unit[0] for unit in units if isinstance(unit, tuple) and len(unit) == 1]
         phrases = [unit for unit in units if isinstance(unit, tuple) and len(unit) > 1]
         calls: list[Callable[[], Mapping[Unit, Postings]]] = []
@@ -143,8 +145,10 @@ class Segment:
             ]
         if phrases:
             calls.append(functools.partial(self._phrases, phrases))
+        if addresses:
+            calls.append(functools.partial(pages_at, addresses, self.facts["url_key"]))
         if any(stand_for.values()):
-            calls += [functools.partial(_any_of, part, stand_for) for part in self._terms]
+            calls += [functools.partial(part.any_of, stand_for) for part in self._terms]
         return calls
 
     def forms(self, words: Collection[str]) -> dict[str, str]:
@@ -191,23 +195,18 @@ class Segment:
         """The facts and texts of documents, by number. Reads the texts."""
         docs = sorted({*docs})
         texts = self._files.rows(DOCSTORE, docs, list(StoredTexts.__annotations__))
+        columns = [(name, self.facts[name]) for name in HitFacts.__annotations__]
+        # To take rows of all columns, and to convert these, takes twice as long for ten documents.
+        facts = ({name: column[doc].as_py() for name, column in columns} for doc in docs)
         shown = (cast(StoredTexts, {"sections": None} | of_doc) for of_doc in texts)
         return {
-            doc: StoredDocument(self._hit_facts(doc), of_doc, self.page_facts.of(doc))
-            for doc, of_doc in zip(docs, shown, strict=True)
+            doc: StoredDocument(cast(HitFacts, of_hit), of_doc, self.page_facts.of(doc))
+            for doc, of_hit, of_doc in zip(docs, facts, shown, strict=True)
         }
 
     def titles(self, docs: Sequence[int]) -> list[str]:
         """The titles of documents, by ascending numbers; empty where there is none. Reads no other text."""
         return [row["title"] or "" for row in self._files.rows(DOCSTORE, docs, ["title"])]
-
-    def _hit_facts(self, doc: int) -> HitFacts:
-        # To take rows of all columns, and to convert these, takes twice as long for ten documents.
-        return cast(HitFacts, {name: column[doc].as_py() for name, column in self._shown.items()})
-
-    @functools.cached_property
-    def _shown(self) -> Mapping[str, pa.ChunkedArray]:
-        return {name: self.facts[name] for name in HitFacts.__annotations__}
 
     def _phrases(self, phrases: Collection[tuple[str, ...]]) -> dict[Unit, Postings]:
         """The postings of phrases of exact forms, with frequencies in title and body."""
@@ -222,10 +221,6 @@ class Segment:
                 docs, {"title": in_title.astype(np.int32), "body": (counts - in_title).astype(np.int32)}
             )
         return found
-
-
-def _any_of(part: Terms, stand_for: Mapping[str, Collection[str]]) -> dict[Unit, Postings]:
-    return {pattern: part.any_of(terms) for pattern, terms in stand_for.items()}
 
 
 def _distinct_values(column: pa.ChunkedArray) -> tuple[list[str], Ints]:

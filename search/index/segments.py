@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ...transforms.indexing.analysis import is_further, is_name, is_pair
 from . import bm25f
+from .addresses import SCORE, is_address
 from .cache import Cache
 from .copies import find_copies
 from .crawls import CRAWL, Crawls
@@ -289,6 +290,8 @@ class Corpus:
         return _in_parallel(self._workers, call, *arguments)
 
     def _score(self, unit: Unit, postings: Postings) -> Scored:
+        if is_address(unit):
+            return scored(postings, np.full(len(postings.docs), SCORE, np.float32), len(self.current))
         weight = bm25f.inverse_document_frequency(self.documents, len(postings.docs))
         factors: Mapping[str, bm25f.Scores] = self._factors
         frequencies = postings.frequencies

@@ -79,18 +79,21 @@ class Query(NamedTuple):
     decay: float = 0.0  # of the weight of a unit with the share of the documents that have it
     names: tuple[str, ...] = ()  # `analysis.names_within`, scored where links name a section so
     excludes: bool = False  # some documents, by NOT or a minus
+    addresses: tuple[str, ...] = ()  # of the page that is asked for, if the query is a URL, the likeliest first
     notes: tuple[str, ...] = ()  # a sentence on each filter whose value cannot be used, which is taken as words
 
     @property
     def scoring(self) -> tuple[Unit, ...]:
         """The words, phrases, exact forms and pairs, whose scores are added up; of names, the best one counts."""
-        return (*self.words, *self.phrases, *self.exact, *self.pairs)
+        return (*self.words, *self.phrases, *self.exact, *self.pairs, *self.addresses)
 
     def weight(self, unit: Unit, share: float = 0.0) -> float:
         """The factor of the score of a unit that a `share` of the documents has.
 
         A word counts as often as it occurs, a pair of a run less; the more documents have a unit, the less, by `decay`.
         """
+        if unit in self.addresses:
+            return 1 / (1 + self.addresses.index(unit))
         rare = math.exp(-self.decay * share)
         if isinstance(unit, str):
             return self.weights.get(unit, 1) * rare

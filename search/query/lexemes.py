@@ -142,7 +142,7 @@ def _piece(facts: frozenset[str]) -> re.Pattern[str]:
         rf"""(?P<sign>(?<![^\s(])[-+](?=[^\s+-]))
         | (?P<name>(?<![^\s(+-])(?:{names})):(?=[^\s"]|"[^"]*")
         | (?<!\w)"(?P<phrase>[^"]*)"(?!\w)
-        | (?P<open>(?<![^\s(+-])\()
+        | (?P<open>(?<![^\s(+:-])\()
         | (?P<word>[^\s"]+)""",
         re.VERBOSE | re.IGNORECASE,
     )
@@ -150,7 +150,7 @@ def _piece(facts: frozenset[str]) -> re.Pattern[str]:
 
 def _split(text: str, facts: frozenset[str]) -> Iterator[Lexeme]:
     """The lexemes as they stand. A parenthesis counts only where a group can begin or, inside a group, end."""
-    depth, name = 0, ""
+    groups, name = [""], ""  # the name before each open group, which all of its words have
     for number, piece in enumerate(_piece(facts).finditer(text)):
         if number == MAX_PARTS:
             break
@@ -160,23 +160,23 @@ def _split(text: str, facts: frozenset[str]) -> Iterator[Lexeme]:
             name = piece["name"].lower()
             continue
         elif piece["phrase"] is not None:
-            yield _named(name, piece["phrase"], True)
+            yield _named(name or groups[-1], piece["phrase"], True)
         elif piece["open"]:
-            if depth < _MAX_DEPTH:
-                depth += 1
+            if len(groups) <= _MAX_DEPTH:
+                groups.append(name or groups[-1])
                 yield Lexeme("(")
         else:
             word = piece["word"]
-            closed = min(depth, len(word) - len(word.rstrip(")")))
-            depth -= closed
+            closed = min(len(groups) - 1, len(word) - len(word.rstrip(")")))
             word = word[: len(word) - closed]
             if word in OPERATORS and not name:
                 yield Lexeme(word)
             elif word:
-                yield _named(name, word, False)
+                yield _named(name or groups[-1], word, False)
+            del groups[len(groups) - closed :]
             yield from [Lexeme(")")] * closed
         name = ""
-    yield from [Lexeme(")")] * depth
+    yield from [Lexeme(")")] * (len(groups) - 1)
 
 
 def _named(name: str, text: str, is_quoted: bool) -> Lexeme:

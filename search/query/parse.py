@@ -31,6 +31,8 @@ from ...transforms.indexing.analysis import (
     pairs,
     tokens,
 )
+from ...transforms.indexing.write_segment import url_text
+from ..index.addresses import spellings
 from ..index.patterns import is_pattern, pattern, with_beginnings
 from .conditions import AllOf, AnyOf, Condition, Fact, Filter, Not, Phrase, Query, Word
 from .lexemes import FACT, FIELDS, FILTERS, Lexeme, Lexemes, as_text, lexemes
@@ -55,6 +57,7 @@ _SHORTENED = re.compile(r"\W*\w+(?:['’]\w+)+\W*")  # don't, crawler's: the ana
 _CODE_SIGNS = re.compile(
     r"(?:.*?\w)??(?P<signs>(?<=\boperator)\W+|[<>=~^]|->|(?!!+$)[][<>=~^|!+*/%&]{2,})", re.IGNORECASE
 )
+_ADDRESS = re.compile(r"https?://\S+|(?!\w+:/)[^\s/]+[.:][^\s/]*/\S*", re.IGNORECASE)
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 
 _Part = TypeVar("_Part")
@@ -98,8 +101,16 @@ def parse(
         _DECAY * sentence(len(words)) / (_VIETNAMESE_EXACT if has_tones else 1),
         tuple(dict.fromkeys(names_within(parser.in_order))),
         parser.excludes,
+        _addresses(parts),
         _notes(parser.notes, text, condition),
     )
+
+
+def _addresses(lexemes: Lexemes) -> tuple[str, ...]:
+    """The URLs that a query of a URL alone, and perhaps filters, asks for."""
+    asked = [part for part in lexemes.parts if not part.is_filter]
+    are_urls = [part.kind in ("word", "url") and not part.is_quoted and _ADDRESS.fullmatch(part.text) for part in asked]
+    return tuple(spellings(asked[0].text)) if len(asked) == 1 and all(are_urls) else ()
 
 
 def _notes(notes: list[str], text: str, condition: Condition) -> tuple[str, ...]:
@@ -161,7 +172,7 @@ class _Parser:
                 self._has_phrases = True
             elif isinstance(part, _Piece):
                 may += map(Word, part.words)
-            elif isinstance(part, AnyOf) or (isinstance(part, Word) and part.field is None):
+            elif isinstance(part, AnyOf | Word) and not _restricts(part):
                 may.append(part)
             elif part is not None:
                 must.append(part)
@@ -216,6 +227,7 @@ class _Parser:
         """A word, a phrase or a pattern, also of a field; what it is searched for is collected if it scores."""
         is_word, is_quoted = lexeme.kind not in FIELDS, lexeme.is_quoted
         text = f"{lexeme.kind} {lexeme.text}" if lexeme.kind in FILTERS else lexeme.text
+        text = url_text(text) if lexeme.kind == "url" or _ADDRESS.fullmatch(text) else text
         like = None if is_quoted or self.is_long else pattern(text)
         terms = (like,) if like else tuple(tokens(text))[:MAX_PHRASE]
         morphemes = () if is_quoted or like or not is_word else tuple(self._morphemes(text))[:MAX_PHRASE]
@@ -316,6 +328,15 @@ def _requires(condition: Condition, kinds: tuple[type, ...]) -> bool:
     if isinstance(condition, AllOf | AnyOf):
         return any(_requires(part, kinds) for part in condition.parts)
     return isinstance(condition, kinds)
+
+
+def _restricts(condition: Condition) -> bool:
+    """Whether it is of filters, facts and fields alone, which are required, also one of several."""
+    if isinstance(condition, AllOf | AnyOf):
+        return condition.parts != () and all(map(_restricts, condition.parts))
+    if isinstance(condition, Not):
+        return _restricts(condition.part)
+    return isinstance(condition, Filter | Fact) or condition.field is not None
 
 
 def _without_common(is_common: Mapping[_Part, bool]) -> list[_Part]:

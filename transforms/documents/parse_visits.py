@@ -176,12 +176,6 @@ def fact_row(visit: dict[str, Any], page: Page | None, robot: str) -> dict[str, 
     return row
 
 
-def dead_keys(facts: pa.Table) -> list[bytes]:
-    """The keys of the URLs in FACTS that were requested without getting a page."""
-    keys: list[bytes] = facts.filter(pc.invert(pc.is_in(facts["outcome"], _OPEN)))["url_key"].to_pylist()
-    return keys
-
-
 _OPEN = pa.array([Outcome.FETCHED, Outcome.NOT_MODIFIED, Outcome.DEFERRED, Outcome.UNREACHABLE_ROBOTS], pa.string())
 
 
@@ -253,7 +247,7 @@ class ParseFn(StageFn):
         if facts is not None:
             yield from self._facts(facts)
         if yields is not None:
-            yield from self._by_shard("yields", yields)
+            yield from tagged("yields", batches_by(yields, shards(yields["host"], self._shards)))
         if pages is not None:
             del tables
             yield from self._pages(pages)
@@ -302,7 +296,8 @@ class ParseFn(StageFn):
 
     def _facts(self, facts: pa.Table) -> "Iterator[TaggedOutput]":
         yield from tagged("facts", split(facts, "url_key", self._partitions))
-        yield from tagged("dead", dead_keys(facts))
+        dead = facts.filter(pc.invert(pc.is_in(facts["outcome"], _OPEN)))  # requested without getting a page
+        yield from tagged("dead", dead["url_key"].to_pylist())
         released = released_contents(facts)
         if released.num_rows:
             yield from tagged("released", split(released, "digest", self._partitions))
@@ -311,9 +306,6 @@ class ParseFn(StageFn):
         for row in gone_rows(released, self._round):
             gone.setdefault(shard(row["host"], self._shards), []).append(row)
         yield from tagged("gone", gone.items())
-
-    def _by_shard(self, tag: str, table: pa.Table) -> "Iterator[TaggedOutput]":
-        yield from tagged(tag, batches_by(table, shards(table["host"], self._shards)))
 
     def _pages(self, table: pa.Table) -> "Iterator[TaggedOutput]":
         numbers = shards(table["host"], self._shards)

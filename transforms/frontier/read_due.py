@@ -29,7 +29,6 @@ from .selection import Due, group_by_host, settled
 _STORED = [name for name in Due._fields if name != "class_"]
 _OBJECTS = 1 << 13  # rows that are Python objects at a time: each takes some three kilobytes
 _CLASS = ("class_", pa.int8())
-_DUE = pa.schema([*(FRONTIER.field(name) for name in _STORED), _CLASS])
 _DECIDING = ["host", "due_at", "failures", "depth", "priority", "reason", "kind", "foreign"]
 _RANKED = pa.schema(
     [
@@ -137,7 +136,7 @@ def candidates(
 
 
 def _take(file: pq.ParquetFile, rows: pa.Table) -> Iterator[pa.Table]:
-    """Rows of a file as `_DUE`, in parts; `rows` has columns number and class_."""
+    """Rows of a file with columns _STORED and class_, in parts; `rows` has columns number and class_."""
     wanted = rows.select(["number", "class_"]).sort_by("number")
     numbers = wanted["number"].to_numpy()
     chosen = (group for group in groups(file, np.empty(0, np.int64)) if group.is_any(numbers))

@@ -103,7 +103,8 @@ def outcome(url: str, reply: Reply, conditional: bool) -> Outcome:
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     if 300 <= status < 400:
-        return _redirect(url, redirect_target(url, reply))
+        target = redirect_target(url, reply)
+        return Outcome.REDIRECT_LOOP if target == url else Outcome.REDIRECTED if target else Outcome.BAD_REDIRECT
     if 200 <= status < 300 and status != 206:  # no range was requested
         return Outcome.FETCHED
     if 400 <= status < 500:
@@ -122,12 +123,6 @@ def price(headers: Headers) -> str | None:
     'crawler-price: USD 0.05'
     """
     return next((f"{name}: {value}" for name in _PRICES if (value := header(headers, name))), None)
-
-
-def _redirect(url: str, target: str | None) -> Outcome:
-    if target is None:
-        return Outcome.BAD_REDIRECT
-    return Outcome.REDIRECT_LOOP if target == url else Outcome.REDIRECTED
 
 
 def redirect_target(url: str, reply: Reply) -> str | None:

@@ -179,12 +179,12 @@ def _with_page_facts(docs: pa.Table, facts: pa.ChunkedArray) -> pa.Table:
 
 
 def url_text(url: str) -> str:
-    """The words of a URL, without the parts that most URLs share.
+    """The words of a URL, also of one as people type it, without the parts that most URLs share.
 
-    >>> url_text("https://www.example.org/wiki/Full_text%20search.html?lang=en")
-    'example.org/wiki/Full_text search lang=en'
+    >>> url_text("https://www.example.org/wiki/Full_text%20search.html?lang=en"), url_text("page.html#top")
+    ('example.org/wiki/Full_text search lang=en', 'page')
     """
-    address, _, query = url.partition("://")[2].partition("?")
+    address, _, query = re.sub(r"(?i)^https?://|#.*", "", url).partition("?")
     address = re.sub(r"(?<=/)index\.\w+$|(?<=[^/])\.(?:html?|php|aspx?)$", "", address.removeprefix("www."))
     return unquote(f"{address} {query}").strip()
 

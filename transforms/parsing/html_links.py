@@ -172,7 +172,8 @@ def links(elements: Elements, url: str, base: str, charset: str = "utf-8") -> li
             if len(found) == MAX_LINKS:
                 break
         elif not earlier.anchor or earlier.rel != rel:
-            link = _followed_rather(earlier, earlier._replace(rel=rel))
+            later = earlier._replace(rel=rel)  # the link stays as it was, unless only this one is followed
+            link = later if followed(later, False) and not followed(earlier, False) else earlier
             found[key] = link._replace(anchor=earlier.anchor or anchor_of(element, kind))
     return _with_fragments(found, fragments) if fragments else list(found.values())
 
@@ -204,11 +205,6 @@ def _target(reference: str, url: str, base: str, directory: str, charset: str) -
     canonical = _remembered if len(reference) <= _REMEMBERED else canonicalize
     target = canonical(reference, nearest, charset)
     return None if target == url else target
-
-
-def _followed_rather(earlier: Link, later: Link) -> Link:
-    """The later of two links to one target if only it is followed; else the earlier."""
-    return later if followed(later, False) and not followed(earlier, False) else earlier
 
 
 def _references(elements: Elements) -> Iterator[tuple[Element, str, str]]:

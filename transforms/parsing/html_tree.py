@@ -4,7 +4,6 @@ The parser's time is linear in the nodes of the tree, and it nests elements no d
 """
 
 import html
-import itertools
 import re
 from collections import Counter, defaultdict
 from typing import NamedTuple
@@ -90,7 +89,7 @@ def parse(text: str, media_type: str | None = None) -> Tree:
         text = _EMPTY.sub(r"<\1\2></\1>", text)
     tags, whole = text.count("<"), len(text)
     if tags * _MAX_DEPTH > MAX_NODES and (most := _most_tags(text, tags)) < tags:
-        text = text[: _nth("<", text, most)]
+        text = "<".join(text.split("<", most + 1)[:-1])
     root = turbohtml.parse(text, positions=False, scripting=True, allow_declarative_shadow_roots=False).root
     if root is None:
         raise ValueError("the parser built no root element")  # it does for any text
@@ -171,7 +170,3 @@ def _tags_of_nodes(text: str) -> int:
         if nodes > MAX_NODES:
             return tags
     return max(tags, text.count("<"))
-
-
-def _nth(part: str, text: str, number: int) -> int:
-    return next(itertools.islice(re.finditer(part, text), number, None)).start()

@@ -44,7 +44,8 @@ def settled_ids(elements: Iterable[Element], ids: Ids) -> dict[Element, str]:
         if own and ids.lead_to(element, own) and (id_ := usable_id(own)):
             settled[element] = id_
             continue
-        for holder in itertools.chain(_inside(element), () if element.tag == "dt" else _outside(element)):
+        inside = itertools.islice(element.iter_elements(), _MOST_INNER)
+        for holder in itertools.chain(inside, () if element.tag == "dt" else _outside(element)):
             if (own := holder.attr("id")) and ids.lead_to(holder, own) and (id_ := usable_id(own)):
                 settled[element] = id_
                 break
@@ -54,10 +55,6 @@ def settled_ids(elements: Iterable[Element], ids: Ids) -> dict[Element, str]:
                 settled[element] = id_
                 break
     return settled
-
-
-def _inside(element: Element) -> Iterator[Element]:
-    return itertools.islice(element.iter_elements(), _MOST_INNER)
 
 
 def _outside(element: Element) -> Iterator[Element]:

@@ -8,6 +8,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
+from urllib.parse import quote
 
 MAX_SECTIONS = 10_000
 """Maximum number of sections kept per page."""
@@ -93,11 +94,7 @@ def url_of(url: str, id_: str) -> str:
     >>> url_of("https://example.org/a", "größe <1>"), url_of("https://example.org/a", "")
     ('https://example.org/a#gr%C3%B6%C3%9Fe%20%3C1%3E', 'https://example.org/a')
     """
-    return f"{url}#{_ENCODED.sub(_percent_encoded, id_)}" if id_ else url
-
-
-def _percent_encoded(match: re.Match[str]) -> str:
-    return "".join(f"%{byte:02X}" for byte in match[0].encode())
+    return f"{url}#{_ENCODED.sub(lambda match: quote(match[0], safe=''), id_)}" if id_ else url
 
 
 def without_passages(sections: Iterable[Section], bounds: Sequence[int]) -> Iterator[Section]:

@@ -273,14 +273,10 @@ def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
         return pa.Table.from_arrays(table.columns, schema=schema)  # without the metadata of a file
     names = {*table.column_names}  # once: each access makes the list anew
     columns = [
-        _cast(table[field.name], field.type) if field.name in names else pa.nulls(table.num_rows, field.type)
+        table[field.name].cast(field.type) if field.name in names else pa.nulls(table.num_rows, field.type)
         for field in schema
     ]
     return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
-    return column if column.type == type_ else column.cast(type_)
 
 
 def with_columns(table: pa.Table, **columns: pa.Array | pa.ChunkedArray) -> pa.Table:

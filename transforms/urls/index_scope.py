@@ -1,7 +1,6 @@
 """Decides by URL which documents are indexed (`[index]`)."""
 
 import dataclasses
-import functools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -46,10 +45,10 @@ class IndexScope:
         """
         if not self:
             return None
-        for pattern, compiled in zip(self.exclude, self._excluding, strict=True):
-            if compiled.search(url):
+        for pattern in self.exclude:
+            if re.search(pattern, url):
                 return f'the pattern "{pattern}" of index.exclude matches it'
-        if self.include and not any(compiled.search(url) for compiled in self._including):
+        if self.include and not any(re.search(pattern, url) for pattern in self.include):
             return "no pattern of index.include matches it"
         return None
 
@@ -58,14 +57,6 @@ class IndexScope:
         if not self:
             return pa.repeat(False, len(urls))
         return pa.array([self.keeps_out(url) is not None for url in urls.to_pylist()], pa.bool_())
-
-    @functools.cached_property
-    def _excluding(self) -> list[re.Pattern[str]]:
-        return [re.compile(pattern) for pattern in self.exclude]
-
-    @functools.cached_property
-    def _including(self) -> list[re.Pattern[str]]:
-        return [re.compile(pattern) for pattern in self.include]
 
 
 WHOLE = IndexScope()

@@ -73,12 +73,9 @@ def _read_content(archive: Archive, content: Content) -> None:
                 if not is_sheet:  # its row reads it
                     markup.forget(element)
             elif name == "table-row" and is_sheet:
-                content.line(" ".join("".join(_pieces(part)) for part in _paragraphs(element)))
+                parts = (part for part in markup.descendants(element, _OUTSIDE) if markup.local(part) == "p")
+                content.line(" ".join("".join(_pieces(part)) for part in parts))
                 markup.forget(element)
-
-
-def _paragraphs(row: Any) -> Iterator[Any]:
-    return (part for part in markup.descendants(row, _OUTSIDE) if markup.local(part) == "p")
 
 
 def _is_title(paragraph: Any) -> bool:
