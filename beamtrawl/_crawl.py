@@ -15,6 +15,7 @@ from beamtrawl._tables import Table
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir
 from beamtrawl.transforms.directory.crawl_settings import stored_settings
 from beamtrawl.transforms.directory.named_crawls import named_crawls
+from beamtrawl.transforms.outcomes import meant
 from beamtrawl.transforms.settings import Settings
 from beamtrawl.transforms.sql import queries as sql, views as sql_views
 from beamtrawl.transforms.tables.schemas import TABLES
@@ -176,7 +177,7 @@ class Crawl(_Searchable):
     def table(self, name: str) -> Table:
         """The table of a name. KeyError if there is no such table."""
         if name not in TABLES:
-            raise KeyError(f"there is no table {name!r}; there are {', '.join(TABLES)}")
+            raise KeyError(f"there is no table {name!r}{meant(name, TABLES, 'there are')}")
         return Table.of(self._directory, self._directory.require_manifests(), name)
 
     def sql(self, query: str, parameters: Sequence[Any] | None = None, *, unsafe: bool = False) -> QueryResult:

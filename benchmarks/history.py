@@ -31,7 +31,6 @@ from plot import Chart, write
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from beamtrawl.pipeline import fetch_round
 from beamtrawl.pipeline.seeds import Seed, add_seeds
 from beamtrawl.transforms.directory.crawl_dir import CrawlDir, Manifest, iso
 from beamtrawl.transforms.frontier.files import write_frontier
@@ -51,7 +50,8 @@ DIGESTS, SIGNATURES = 0.4, 0.3  # per known URL
 FILE_ROWS = 1_000_000
 ROUNDS = 100
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-CHANGES = {"scope__mode": "any", "limits__max_pages_per_round": SITES * PAGES}
+# All that waits is of one class, of which the seeds come first.
+CHANGES = {"scope__mode": "any", "limits__max_pages_per_round": SITES * PAGES, "priority__high_depth": 12}
 _FRONTIER = ("url_key", "url", "host", "depth", "discovered_round", "failures")  # columns of urls
 
 
@@ -211,7 +211,6 @@ def run_round(root: str, pins: list[str]) -> None:
     """Run a round, and print what it cost: CPU seconds, peak bytes, bytes read, pages."""
     silent, started = crawls.Silent(), time.perf_counter()
     before = _read()
-    fetch_round.SHARES = (1e9, 1.0, 1.0, 1.0, 1.0)  # what waits is not visited
     crawls.crawl(Path(root), rounds=1, observer=silent, fetch__resolve=pins, **CHANGES)
     wall = time.perf_counter() - started
     spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]

@@ -1,8 +1,9 @@
 """Outcomes of visits, and the base classes of the errors that a user of the program or of the library meets."""
 
+import difflib
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -16,6 +17,17 @@ class BeamtrawlError(Exception):
     """Base of all errors that Beamtrawl raises on purpose; the message is one line that names the way out."""
 
     is_usage = False  # whether a command line or settings cannot be understood: exit code 2
+
+
+def meant(word: str, names: Iterable[str], all_are: str = "") -> str:
+    """The end of a line about a name that is none: the one that is most like it, or else, after `all_are`, all.
+
+    >>> meant("domian", ["host", "domain"], "known:"), meant("x", ["host", "domain"], "known:"), meant("x", ["host"])
+    ('; did you mean domain?', '; known: host, domain', '')
+    """
+    if near := difflib.get_close_matches(word, names := list(names), n=1, cutoff=0.7):
+        return f"; did you mean {near[0]}?"
+    return f"; {all_are} {', '.join(names)}" if all_are else ""
 
 
 class CrawlDirError(BeamtrawlError):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
-from .outcomes import BeamtrawlError
+from .outcomes import BeamtrawlError, meant
 
 PARSERS = "beamtrawl.parsers"
 OBSERVERS = "beamtrawl.observers"
@@ -43,8 +43,8 @@ def load(group: str, name: str) -> Any:
     """The object that the entry point of a group and a name refers to; PluginError if it cannot be loaded."""
     found = next(iter(_of_group(group).select(name=name)), None)
     if found is None:
-        installed = ", ".join(sorted(names(group))) or "none; is its package installed?"
-        raise PluginError(f'no "{name}" is installed among {group}; there are: {installed}')
+        hint = meant(name, sorted(names(group)) or ["none; is its package installed?"], "there are:")
+        raise PluginError(f'no "{name}" is installed among {group}{hint}')
     try:
         return found.load()
     except (ImportError, AttributeError) as error:

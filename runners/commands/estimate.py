@@ -86,7 +86,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
         return plan_of(crawl, settings.politeness, settings.fetch, arguments.workers)
     for name in ("hosts", "pages"):
         if getattr(arguments, name) is None:
-            raise Usage(f"--{name} is missing: give --hosts and --pages, or --against DIR")
+            raise Usage(f"--{name} is missing: give --hosts and --pages, --like DIR, or --against DIR")
     _check(arguments)
     bandwidth = arguments.bandwidth * 1e6 if arguments.bandwidth else None
     return Plan(

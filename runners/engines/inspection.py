@@ -75,33 +75,21 @@ def _once(owner: ModuleType, name: str, once: Callable[[Callable[[Any], Any]], A
     return _Change(owner, name, once(original), original)
 
 
-def _no_origin(*_: object, **__: object) -> list[str]:
-    """Where type hints come from, for messages of checks that `direct` turns off: Beam formats a stack for each."""
-    return []
-
-
-def _not_in_ipython() -> bool:
-    """Whether labels of transforms get the cell of a notebook. Beam would import IPython, where it is installed."""
-    return False
-
-
-def _unpickled(given: Any) -> Any:
-    """What Beam would pickle and unpickle to see whether it can be."""
-    return given
-
-
 _Hints = decorators.IOTypeHints
 _signature = _once(decorators, "get_signature")
 _CHANGES = (
     _once(userstate, "get_dofn_specs", by_class),
     _once(core, "_check_fn_use_yield_and_return"),
     _once(core, "get_function_args_defaults"),
-    _Change(pickler, "roundtrip", _unpickled, pickler.roundtrip),
+    # Beam pickles and unpickles all to see whether it can be,
+    _Change(pickler, "roundtrip", lambda given: given, pickler.roundtrip),
     _signature,
     *(_signature._replace(owner=importer) for importer in (core, ptransform)),
     _Change(_Hints, "from_callable", staticmethod(by_function(_Hints.from_callable)), vars(_Hints)["from_callable"]),
-    _Change(_Hints, "_make_origin", staticmethod(_no_origin), vars(_Hints)["_make_origin"]),
-    *(_Change(each, "is_in_ipython", _not_in_ipython, each.is_in_ipython) for each in (pipeline, interactive_utils)),
+    # formats a stack for the messages of checks that `direct` turns off,
+    _Change(_Hints, "_make_origin", staticmethod(lambda *_, **__: []), vars(_Hints)["_make_origin"]),
+    # and imports IPython, where it is installed, for labels that have the cell of a notebook.
+    *(_Change(each, "is_in_ipython", lambda: False, each.is_in_ipython) for each in (pipeline, interactive_utils)),
 )
 _lock, _users = threading.Lock(), 0
 

@@ -1,16 +1,16 @@
 """One writer at a time: a lock file with an owner, a token and a heartbeat."""
 
 import contextlib
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...transforms.directory import claims
-from ...transforms.directory.crawl_dir import CrawlDir
+from ...transforms.directory.crawl_dir import CrawlDir, CrawlDirError
 from ...transforms.files import filesystem
 from ...transforms.files.store import Tag
-from ...transforms.outcomes import CrawlDirError
 from ..terminal.errors import LockedError
 
 HEARTBEAT = 10.0  # seconds
@@ -78,7 +78,7 @@ class Lock:
             with contextlib.suppress(OSError, LockedError):  # such as a full disk: the next write may succeed
                 try:
                     with self._guarded():
-                        self._is_lost = not self._renew()
+                        self._is_lost = not ((self._store.has_versions or self._is_mine()) and self._write())
                 except CrawlDirError as error:  # the directory was moved
                     if isinstance(error, OSError):
                         raise
@@ -87,14 +87,11 @@ class Lock:
                     self._on_lost()
                     return
 
-    def _renew(self) -> bool:
-        """Writes a heartbeat, in one request to an object store; returns whether this is the owner."""
-        return (self._store.has_versions or self._is_mine()) and self._write()
-
     def _release(self) -> bool:
         """Removes the lock, if this is the owner; returns whether it was."""
         if self._store.has_versions:
-            return self._replace(claims.render_released())
+            # Objects are not deleted: a deletion has no condition. The text has no owner.
+            return self._replace(json.dumps({"released": time.time()}))
         is_mine = self._is_mine()
         if is_mine:
             filesystem.delete([self._directory.path(claims.LOCK)])

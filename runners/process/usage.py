@@ -4,8 +4,8 @@ import contextlib
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
+from multiprocessing.connection import wait
 from pathlib import Path
 
 from ...transforms.memory.limits import Group, Memory, budget
@@ -54,14 +54,16 @@ def end_children() -> None:
 
 
 def kill(pid: int) -> None:
-    """Kill a child and its descendants, and wait for the end of the latter, two seconds at most."""
-    family = list(_family(pid))
+    """Kill a child and its descendants, and wait for the end of each of the latter, two seconds at most."""
+    family, ends = list(_family(pid)), list[int]()
     for each in family:
+        with contextlib.suppress(OSError):  # it has ended, or Linux is older than 5.3
+            ends += [os.pidfd_open(each)] if each != pid else []
         with contextlib.suppress(ProcessLookupError):
             os.kill(each, signal.SIGKILL)
-    ends_at = time.monotonic() + _END_S
-    while any(Path(f"/proc/{each}").exists() for each in family[1:]) and time.monotonic() < ends_at:
-        time.sleep(_END_S / 1000)
+    for end in ends:
+        wait([end], _END_S)
+        os.close(end)
 
 
 class Peak:

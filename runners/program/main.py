@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ... import __version__
-from ...transforms.outcomes import BeamtrawlError
+from ...transforms.outcomes import BeamtrawlError, meant
 from ..commands.examples import EXAMPLES
 from ..commands.registry import COMMANDS, Command
 from ..process.absent import BEAM_OPTIONAL, absent, keep_pandas_out
@@ -16,7 +16,7 @@ from ..process.garbage import importing
 from ..terminal.errors import Usage, full_traceback, one_line
 from .beam_options import asks_for_runner
 from .misplaced import dashed_query, misplaced, unrecognized
-from .suggest import suggestion, with_suggestion
+from .suggest import with_suggestion
 
 _UNDECODED = re.compile("[\udc80-\udcff]")  # what Python makes of other bytes on a command line (PEP 383)
 
@@ -50,7 +50,7 @@ class _CommandParser(_Parser):
                 setattr(found, action.dest, unknown.pop(0))
         self._refuse_misplaced(found, unknown)
         if unknown:  # here, so that the message names the command
-            hint = suggestion(unknown[0], self._option_string_actions)
+            hint = meant(unknown[0].partition("=")[0], self._option_string_actions)
             self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return found, unknown
 

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Collection, Sequence
 
 from ...transforms.directory.crawl_words import holds_crawl
-from .suggest import suggestion
+from ...transforms.outcomes import meant
 
 _WEB = re.compile("https?://", re.IGNORECASE)
 _SITE = re.compile(r"(https?://.|[\w-]+(\.[\w-]+)+(:\d+)?(/|$))", re.IGNORECASE)
@@ -58,7 +58,7 @@ def dashed_query(words: Sequence[str], flags: Collection[str]) -> str | None:
     "-tides is no flag; a query with such a word is one argument, behind another word or a blank: 'WORD -tides'"
     >>> dashed_query(["./demo", "moon -tides", "-5", "--json", "--jsom"], ["--json"])
     """
-    dashed = next((word for word in words if _DASHED.match(word) and not suggestion(word, flags)), None)
+    dashed = next((word for word in words if _DASHED.match(word) and not meant(word.partition("=")[0], flags)), None)
     if dashed is None:
         return None
     return (

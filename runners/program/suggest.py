@@ -1,8 +1,8 @@
 """Suggestions for misspelled commands and flags."""
 
-import difflib
 import re
-from collections.abc import Iterable
+
+from ...transforms.outcomes import meant
 
 _MEANT = {
     "stop": "Ctrl-C, or SIGTERM, ends a crawl once the requests under way are answered",
@@ -20,18 +20,6 @@ _MEANT = {
 _CHOICE = re.compile(r"argument (\S+): invalid choice: '(.*)' \(choose from (.*)\)", re.DOTALL)
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return "; did you mean X?" for the known word that is most like a misspelled one; empty if none is.
-
-    >>> suggestion("--max-page", ["--max-pages", "--depth"])
-    '; did you mean --max-pages?'
-    >>> suggestion("--frobnicate", ["--max-pages", "--depth"])
-    ''
-    """
-    found = difflib.get_close_matches(word.partition("=")[0], list(known), n=1, cutoff=0.7)
-    return f"; did you mean {found[0]}?" if found else ""
-
-
 def with_suggestion(message: str) -> str:
     """Return a message of argparse on an unknown choice with a suggestion, and without the list of many choices.
 
@@ -43,5 +31,5 @@ def with_suggestion(message: str) -> str:
     name, word, choices = found[1], found[2], re.findall(r"'([^']*)'|([\w-]+)", found[3])
     if name == "COMMAND" and word in _MEANT:
         return f"{word}: there is no such command; {_MEANT[word]}"
-    hint = suggestion(word, [quoted or bare for quoted, bare in choices])
+    hint = meant(word, [quoted or bare for quoted, bare in choices])
     return f"{word}: there is no such command{hint}" if name == "COMMAND" else message + hint

@@ -122,6 +122,36 @@ MISTAKES = {
         2,
         "argument --depth: two: must be a whole number of at least 0",
     ),
+    "nothing to estimate": (
+        ["estimate"],
+        2,
+        "--hosts is missing: give --hosts and --pages, --like DIR, or --against DIR",
+    ),
+    "a misspelled rule": (
+        ["check", "links", "DIR", "--rule", "canonical_lop"],
+        2,
+        "--rule: canonical_lop: no rule; did you mean canonical_loop?",
+    ),
+    "a misspelled licence": (
+        ["export", "corpus", "DIR", "NO", "--license", "cc-by,cc-bysa"],
+        2,
+        "--license: 'cc-bysa': no licence; did you mean cc-by-sa?",
+    ),
+    "a misspelled value of a setting": (
+        ["crawl", "NEW", "--set", "scope.mode=domian"],
+        2,
+        "must be one of host, domain, any; did you mean domain?",
+    ),
+    "a misspelled table of a setting": (
+        ["crawl", "NEW", "--set", "politness.delay=2"],
+        2,
+        "politness.delay: unknown setting; did you mean politeness?",
+    ),
+    "a misspelled form of rows": (
+        ["export", "urls", "DIR", "-", "--format", "parket"],
+        2,
+        "did you mean parquet?",
+    ),
     "hosts in words": (["estimate", "--hosts", "ten"], 2, "argument --hosts: ten: must be a whole number"),
     "a name as a range": (
         ["crawl", "NEW", "--allow-address", "localhost"],

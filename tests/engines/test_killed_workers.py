@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import apache_beam as beam
 import pytest
 
 from beamtrawl.runners.engines.direct import DirectEngine
+from beamtrawl.runners.process import usage
 from beamtrawl.runners.terminal.errors import Failure
 from tests.engines.test_worker import SITES, hits
 from tests.support.access_log import Manners, violations
@@ -25,6 +27,18 @@ def children(process: int) -> Iterator[int]:
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{process}/task").iterdir():
             yield from map(int, (task / "children").read_text().split())
+
+
+def test_a_killed_process_takes_its_descendants_with_it() -> None:
+    """When `kill` returns, they have ended: their memory and files are free."""
+    with subprocess.Popen(
+        ["sh", "-c", "sh -c 'sleep 60 & echo $!; wait' & wait"], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        grandchild = parent.stdout.readline().strip()
+        usage.kill(parent.pid)
+        states = [path.read_text().split()[2] for path in Path("/proc").glob(f"{grandchild}/stat")]
+        assert (states in ([], ["Z"]), parent.wait()) == (True, -signal.SIGKILL)
 
 
 class KillingEngine(DirectEngine):

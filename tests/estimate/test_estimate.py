@@ -179,7 +179,10 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
     assert beamtrawl("estimate", "--hosts", 10, "--pages", 100).code == 0
     problem = "does not go with --against: the plan is what nowhere has done; leave it out"
     assert failure("estimate", "--largest-host", 10, "--against", "nowhere") == (2, f"--largest-host {problem}")
-    assert failure("estimate", "--hosts", 10) == (2, "--pages is missing: give --hosts and --pages, or --against DIR")
+    assert failure("estimate", "--hosts", 10) == (
+        2,
+        "--pages is missing: give --hosts and --pages, --like DIR, or --against DIR",
+    )
     none = "argument --hosts: 0: must be a whole number of at least 1; see: beamtrawl estimate --help"
     assert failure("estimate", "--hosts", 0, "--pages", 1) == (2, none)
     large = failure("estimate", "--hosts", 10, "--pages", 10, "--largest-host", 9)

@@ -29,7 +29,20 @@ from beamtrawl.transforms.settings import (
     restored,
     without_secrets,
 )
+from beamtrawl.transforms.settings.toml_values import to_toml
 from tests.support.tables import each_row
+
+VALUES = st.recursive(
+    st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(codec="utf-8")),
+    lambda some: st.lists(some) | st.dictionaries(st.text(st.characters(codec="utf-8")), some),
+)
+
+
+@hypothesis.example([float("inf"), {"a b": [True, "\x7f\n", -float("inf")]}])
+@given(VALUES)
+def test_a_value_in_a_message_is_toml(value):
+    assert tomllib.loads(f"x = {to_toml(value)}") == {"x": value}
+
 
 TEXTS = st.lists(st.text(st.characters(codec="utf-8"), max_size=20), max_size=3)
 PATTERNS = TEXTS.map(lambda texts: [re.escape(text) for text in texts if text])
@@ -138,7 +151,7 @@ BAD = {
     "a string for a number": ('[politeness]\ndelay = "1"', 2, 'politeness.delay = "1": must be a number'),
     "a truth value for a number": ("[politeness]\ndelay = true", 2, "politeness.delay = true: must be a number"),
     "a number for a string": ("[robot]\nname = 1", 2, "robot.name = 1: must be a string"),
-    "a table for a string": ("[scope.mode]\na = 1", 1, "scope.mode = {'a': 1}: must be a string"),
+    "a table for a string": ("[scope.mode]\na = 1", 1, 'scope.mode = {"a" = 1}: must be a string'),
     "a fraction for a count": ("[limits]\nmax_pages = 1.5", 2, "limits.max_pages = 1.5: must be a whole number"),
     "a negative count": ("[scope]\n\ndepth = -1", 3, "scope.depth = -1: must be a whole number of at least 0"),
     "a negative time": ("[politeness]\ndelay = -0.5", 2, "politeness.delay = -0.5: must be a number of at least 0"),

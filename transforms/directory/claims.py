@@ -43,11 +43,6 @@ def render_owner(token: str, since: float | None = None) -> str:
     return json.dumps(owner)
 
 
-def render_released() -> str:
-    """The text of a lock without an owner: objects are not deleted, since a deletion has no condition."""
-    return json.dumps({"released": time.time()})
-
-
 def read_owner(root: str, path: str) -> dict[str, Any] | None:
     """The contents of a claim; None if there is none, empty if it cannot be understood."""
     return read_claim(root, path)[0]

@@ -269,13 +269,9 @@ def _store(scheme: str, bucket: str) -> Any:
     endpoint = os.environ.get("STORAGE_EMULATOR_HOST")
     if endpoint and "://" not in endpoint:
         endpoint = f"http://{endpoint}"
-    at = {"base_url": endpoint.rstrip("/"), "credential_provider": _of_emulator} if endpoint else {}
+    any_ = {"token": "emulator", "expires_at": None}  # without credentials obstore asks for those of the machine
+    at = {"base_url": endpoint.rstrip("/"), "credential_provider": lambda: any_} if endpoint else {}
     return store.GCSStore(bucket, **at, client_options=_client(endpoint), retry_config=cast(Any, _RETRIES))
-
-
-def _of_emulator() -> dict[str, Any]:
-    """Credentials for an emulator, which accepts any; without them obstore would ask for those of the machine."""
-    return {"token": "emulator", "expires_at": None}
 
 
 def _client(endpoint: str | None) -> Any:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..outcomes import meant
 from .checks import regular_expression
 from .fields import setting
 from .toml_values import to_toml
@@ -81,7 +82,7 @@ def _of_values(kind: type, table: Any) -> Iterator[tuple[str, str]]:
         return
     for key, value in table.items():
         if key not in fields:
-            yield key, f"{key}: unknown key; known: {', '.join(fields)}"
+            yield key, f"{key}: unknown key{meant(key, fields, 'known:')}"
         elif fault := problem(fields[key], value):
             yield key, f"{key} = {to_toml(value)}: {fault}"
 

@@ -1,14 +1,14 @@
 """Reads and writes `crawl.toml`, the settings as text with comments."""
 
 import dataclasses
-import difflib
 import functools
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from ..outcomes import meant
 from .fields import default_of, kind_of
 from .page_rules import faults
 from .sections import RULES, SECTIONS, Settings
@@ -60,9 +60,8 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
         part = SECTIONS.get(table)
         if part is None or not isinstance(values, dict):
             names = [*(f"[{name}]" for name in SECTIONS), *(f"[[{name}]]" for name in RULES)]
-            near = difflib.get_close_matches(f"[{table}]", names, 1)
-            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(names)}"
-            raise SettingsError(f"{name}, line {_line(text, '', table)}: unknown table or key {table}; {hint}")
+            fault = f"unknown table or key {table}{meant(f'[{table}]', names, 'known:')}"
+            raise SettingsError(f"{name}, line {_line(text, '', table)}: {fault}")
         fields = {f.name: f for f in dataclasses.fields(part.type)}  # type: ignore[arg-type]
         given = {RENAMED.get(f"{table}.{key}", f".{key}").partition(".")[2]: value for key, value in values.items()}
         given = {key: value for key, value in given.items() if f"{table}.{key}" not in GONE}
@@ -71,7 +70,7 @@ def parse(text: str, name: str = "crawl.toml") -> Settings:
                 continue
             where = f"{name}, line {_line(text, table, key)}: {table}.{key}"
             if key not in fields:
-                raise SettingsError(f"{where}: unknown key; {_hint(table, key, fields)}")
+                raise SettingsError(f"{where}: unknown key{meant(key, fields, f'[{table}] has')}")
             raise SettingsError(f"{where} = {shown(fields[key], value)}: {wrong}")
         parts[table] = part.type(**given)  # type: ignore[operator]
     return Settings(**parts)
@@ -104,11 +103,11 @@ def override(settings: Settings, changes: Mapping[str, Any]) -> Settings:
             continue
         part, _, name = key.partition(".")
         if part not in tables:
-            near = [f"{table}.{part}" for table, names in tables.items() if part in names]
-            hint = f"did you mean {near[0]}?" if near else f"the tables are {', '.join(tables)}"
-            raise SettingsError(f"{key}: unknown setting; {hint}")
+            whole = [f"{table}.{part}" for table, names in tables.items() if part in names]
+            hint = f"; did you mean {whole[0]}?" if whole else meant(part, tables, "the tables are")
+            raise SettingsError(f"{key}: unknown setting{hint}")
         if name not in tables[part]:
-            raise SettingsError(f"{key}: unknown setting; {_hint(part, name, tables[part])}")
+            raise SettingsError(f"{key}: unknown setting{meant(name, tables[part], f'[{part}] has')}")
         settings = dataclasses.replace(
             settings, **{part: dataclasses.replace(getattr(settings, part), **{name: value})}
         )
@@ -159,12 +158,6 @@ def render(settings: Settings) -> str:
             values = {key: value for key, value in dataclasses.asdict(rule).items() if value}
             lines += ["", f"[[{name}]]", *(f"{key} = {to_toml(value)}" for key, value in values.items())]
     return "\n".join(lines) + "\n"
-
-
-def _hint(table: str, key: str, keys: Iterable[str]) -> str:
-    """What a user may have meant by an unknown key of a table."""
-    near = difflib.get_close_matches(key, keys, 1)
-    return f"did you mean {near[0]}?" if near else f"[{table}] has {', '.join(keys)}"
 
 
 @functools.cache

@@ -11,7 +11,11 @@ def shown(field: dataclasses.Field, value: Any) -> str:
 
 
 def to_toml(value: Any) -> str:
-    """A bool, number, string or list of these as a TOML value."""
-    if not isinstance(value, bool | str | list):
-        return str(value)
-    return json.dumps(value, ensure_ascii=False, default=str).replace("\x7f", "\\u007f")  # JSON's escapes are TOML's
+    """What a parser of TOML gives, as TOML."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(to_toml, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{to_toml(key)} = {to_toml(item)}' for key, item in value.items())}}}"
+    if isinstance(value, bool | str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON's escapes are TOML's
+    return str(value)

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..outcomes import BeamtrawlError
+from ..outcomes import BeamtrawlError, meant
 from .fields import kind_of
 
 
@@ -36,7 +36,7 @@ def problem(field: dataclasses.Field, value: Any) -> str | None:
     if kind in (int, float):
         return _out_of_range(value, kind, field.metadata)
     if (choices := field.metadata["choices"]) and value not in choices:
-        return "must be one of " + ", ".join(choices)
+        return f"must be one of {', '.join(choices)}{meant(value, choices)}"
     check = field.metadata["check"]
     return check(value) if check else None
 

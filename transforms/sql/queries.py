@@ -1,7 +1,6 @@
 """Runs queries over the tables of a crawl, with DuckDB inside this process (docs/tables.md)."""
 
 import contextlib
-import difflib
 import json
 import re
 import tempfile
@@ -14,7 +13,7 @@ import pyarrow as pa
 
 from ..directory.crawl_dir import CrawlDir, Manifest
 from ..files import filesystem
-from ..outcomes import BeamtrawlError, QueryTimeout
+from ..outcomes import BeamtrawlError, QueryTimeout, meant
 from ..tables.schemas import TABLES
 from .views import connect, literal, naming_damage
 
@@ -225,9 +224,7 @@ def _opened(
 def _why(message: str) -> str:
     """One line on a query that DuckDB refuses; for a table that is none, which one is probably meant, or all."""
     if missing := _NO_TABLE.search(message):
-        near = difflib.get_close_matches(missing[1], TABLES, 1)
-        hint = f"did you mean {near[0]}?" if near else f"the tables are {', '.join(sorted(TABLES))}"
-        return f"there is no table {missing[1]}; {hint}"
+        return f"there is no table {missing[1]}{meant(missing[1], sorted(TABLES), 'the tables are')}"
     return f"the query failed: {' '.join(message.split())[:500]}"
 
 

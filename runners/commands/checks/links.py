@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from ....transforms.directory.crawl_dir import CrawlDir, files_of
 from ....transforms.directory.crawl_settings import stored_settings
+from ....transforms.outcomes import meant
 from ...engines.direct_worker import worker_map
 from ...engines.expected import reporting
 from ...site_checks.rules import BY_NAME, RULES, SLOW_S, Finding, Severity
@@ -79,13 +80,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _rules(text: str) -> list[str]:
     found = list[str]()
-    for word in filter(None, (part.strip() for part in text.split(","))):
+    words = list(filter(None, map(str.strip, text.split(","))))
+    for word in words or [""]:
         names = [rule.name for rule in RULES if word in ("all", rule.severity, rule.name)]
         if not names:
-            raise argparse.ArgumentTypeError(f"{word}: no rule; rules are {', '.join(BY_NAME)}")
+            raise argparse.ArgumentTypeError(f"{word or repr(text)}: no rule{meant(word, BY_NAME, 'rules are')}")
         found += names
-    if not found:
-        raise argparse.ArgumentTypeError(f"{text!r}: no rule; rules are {', '.join(BY_NAME)}")
     return found
 
 

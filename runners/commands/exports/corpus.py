@@ -4,6 +4,7 @@ import argparse
 from datetime import UTC, datetime
 
 from ....transforms.http.request_headers import Identity
+from ....transforms.outcomes import meant
 from ....transforms.rights.licences import FAMILIES
 from ...exports.corpus import BATCH, OVERRIDES, corpus_query, write_corpus
 from ...exports.corpus_card import card
@@ -24,7 +25,7 @@ def _families(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(text.lower().split(",")))
     for name in names:
         if name not in FAMILIES:
-            raise argparse.ArgumentTypeError(f"{name or text!r}: no licence; known: {', '.join(FAMILIES)}")
+            raise argparse.ArgumentTypeError(f"{name or text!r}: no licence{meant(name, FAMILIES, 'known:')}")
     return names
 
 
