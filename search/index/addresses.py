@@ -28,7 +28,7 @@ def spellings(text: str) -> list[str]:
     """
     url = canonicalize(text if "://" in text else f"http://{text}") or ""
     found = re.fullmatch(r"https?://(?:www\.)?([^?]*?)/?((?:\?.*)?)", url)
-    ways = itertools.product(("http://", "https://"), ("", "www."), ("", "/")) if found else ()
+    ways = itertools.product(("http://", "https://"), ("", "www."), ("", "/"))
     urls = [f"{scheme}{www}{found[1]}{slash}{found[2]}" for scheme, www, slash in ways if found]
     return sorted(urls, key=lambda other: (other != url, abs(len(other) - len(url))))
 

@@ -12,6 +12,7 @@ from ...transforms.indexing.analysis import CJK, MAX_TERM_LENGTH, UNSPACED, clus
 MAX_WORDS = 200
 """The most words that a pattern stands for: the most frequent ones."""
 
+_HAN_OR_KANA = re.compile(rf"(?![\u1100-\u11ff\u3131-\u318f\uac00-\ud7ff])[{CJK}]")
 _PATTERN = re.compile(rf"_*[^\W_{CJK}{UNSPACED}]{{2}}(?:[^\W{CJK}{UNSPACED}]|\*)*")
 
 
@@ -30,13 +31,14 @@ def pattern(text: str) -> str | None:
     return folded if _PATTERN.fullmatch(folded) and len(folded) <= MAX_TERM_LENGTH else None
 
 
-def with_beginnings(term: str) -> str:
-    """The term; if it is a single cluster, the pattern of all terms that begin with it.
+def with_beginnings(term: str, is_alone: bool) -> str:
+    """The term; of a single cluster, or of a character alone that is no Hangul, the pattern of all that begin so.
 
-    >>> with_beginnings("น้ำ"), with_beginnings("ไทย"), with_beginnings("water")
-    ('น้ำ*', 'ไทย', 'water')
+    >>> [with_beginnings(term, True) for term in ("น้ำ", "ไทย", "水", "물", "water")], with_beginnings("の", False)
+    (['น้ำ*', 'ไทย', '水*', '물', 'water'], 'の')
     """
-    return f"{term}*" if is_unspaced(term) and len(clusters(term)) == 1 else term
+    is_single = len(clusters(term)) == 1 if is_unspaced(term) else is_alone and bool(_HAN_OR_KANA.fullmatch(term))
+    return f"{term}*" if is_single else term
 
 
 def is_pattern(term: str) -> bool:

@@ -108,9 +108,9 @@ def parse(
 
 def _addresses(lexemes: Lexemes) -> tuple[str, ...]:
     """The URLs that a query of a URL alone, and perhaps filters, asks for."""
-    asked = [part for part in lexemes.parts if not part.is_filter]
-    are_urls = [part.kind in ("word", "url") and not part.is_quoted and _ADDRESS.fullmatch(part.text) for part in asked]
-    return tuple(spellings(asked[0].text)) if len(asked) == 1 and all(are_urls) else ()
+    first, *others = [part for part in lexemes.parts if not part.is_filter] or [Lexeme("word")]
+    is_url = first.kind in ("word", "url") and not first.is_quoted and _ADDRESS.fullmatch(first.text)
+    return tuple(spellings(first.text)) if is_url and not others else ()
 
 
 def _notes(notes: list[str], text: str, condition: Condition) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ class _Piece(NamedTuple):
     @property
     def words(self) -> tuple[str, ...]:
         """What is searched for as words."""
-        return tuple(map(with_beginnings, self.terms)) + self.morphemes
+        return tuple(with_beginnings(term, len(self.terms) == 1) for term in self.terms) + self.morphemes
 
 
 class _Parser:
@@ -251,7 +251,7 @@ class _Parser:
         if not terms:
             return None
         if not is_word:
-            return Word(with_beginnings(terms[0]), lexeme.kind) if len(terms) == 1 else Phrase(terms, lexeme.kind)
+            return Word(with_beginnings(terms[0], True), lexeme.kind) if len(terms) == 1 else Phrase(terms, lexeme.kind)
         return piece
 
     def _take(self, kind: str) -> bool:

@@ -19,6 +19,9 @@ FEEDS = {
     "CDATA": (RSS.format("<link><![CDATA[http://a.test/x?a=1&b=2]]></link>"), ["http://a.test/x?a=1&b=2"]),
     "a guid that is a URL": (RSS.format("<guid>http://a.test/x</guid>"), ["http://a.test/x"]),
     "a guid that is none": (RSS.format("<guid isPermaLink='false'>http://a.test/x</guid>"), []),
+    # RSS 2.0: a permalink is a URL; Ranchero-Software/NetNewsWire#1012, RssBandit/RssBandit#399
+    "a guid that is a number": (RSS.format("<guid> 12345 </guid>"), []),
+    "a guid that is a path": (RSS.format("<guid>/x</guid>"), []),
     "a link and a guid": (RSS.format("<guid>http://a.test/g</guid><link>http://a.test/x</link>"), ["http://a.test/x"]),
     "an enclosure is no page": (RSS.format("<enclosure url='http://a.test/x.mp3'/>"), []),
     "alternate": (

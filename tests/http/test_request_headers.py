@@ -53,6 +53,14 @@ SENT = {
     "http to https": (("https://a.test/", "http://b.test/x"), {"Referer": "http://b.test/x"}),
     "https to http": (("http://a.test/", "https://b.test/x"), {}),
     "known by its tag": (("http://a.test/", None, 'W/"1"'), {"If-None-Match": 'W/"1"'}),
+    # httpd appends the coding to a tag, and compares a tag without it (bz.apache.org 45023; seen with 2.4.71).
+    "known by a tag of a coding": (("http://a.test/", None, '"1-gzip"'), {"If-None-Match": '"1-gzip", "1"'}),
+    "known by a tag of br": (("http://a.test/", None, 'W/"1-br"'), {"If-None-Match": 'W/"1-br", W/"1"'}),
+    "known by a tag with a coding behind it": (
+        ("http://a.test/", None, '"1"-gzip'),
+        {"If-None-Match": '"1"-gzip, "1"'},
+    ),
+    "known by a tag of another word": (("http://a.test/", None, '"a-bzip"'), {"If-None-Match": '"a-bzip"'}),
     "known by its date": (
         ("http://a.test/", None, None, "Sun, 01 Mar 2026 12:00:00 GMT"),
         {"If-Modified-Since": "Sun, 01 Mar 2026 12:00:00 GMT"},

@@ -18,6 +18,16 @@ ROWS = [
 ]
 
 
+def test_one_character_of_cjk_finds_the_pairs_that_begin_with_it(tmp_path):
+    rows = [
+        {"url": "http://a.test/1", "text": "水道の水を飲む", "language": "ja"},
+        {"url": "http://a.test/3", "text": "夏の海", "language": "ja"},
+    ]
+    index = Index.open(indexed(tmp_path, rows))
+    found = {query: [hit.url[-1] for hit in index.search(query).hits] for query in ("水", "夏", "魚")}
+    assert found == {"水": ["1"], "夏": ["3"], "魚": []}
+
+
 def urls(results):
     return sorted(hit.url[-1] for hit in results.hits)
 

@@ -91,6 +91,13 @@ CASES = {
     "a pattern of all identifiers is none": ("__* a1", "a1", [], A),
     "a long piece": ("-".join("abcdefghi"), "b c e f g h", [], AnyOf(tuple(map(Word, "bcefgh")))),
     "CJK": ("全文検索", "全文 文検 検索", [], AnyOf(tuple(map(Word, ("全文", "文検", "検索"))))),
+    # A word of one character, which is no pair (huangjimmy/pg_cjk_parser#19; Lucene's CJKBigramFilter, outputUnigrams)
+    "one character of CJK": ("水", "水*", [], Word("水*")),
+    "one character, excluded": ("a1 -水", "a1", [], AllOf((Not(Word("水*")), A))),
+    "one character between others": ("a1と 水", "a1 と 水*", [], None),
+    "one syllable": ("물", "물", [], Word("물")),
+    "one character in quotation marks": ('"水"', "水", [], Phrase(("水",))),
+    "one character in the title": ("title:水", "水*", [], Word("水*", "title")),
     "site": ("a1 site:Example.ORG.", "a1", [], AllOf((Filter("site", "example.org"), A))),
     "filters alone": ("lang:ko type:pdf", "", [], AllOf((Filter("lang", "ko"), Filter("type", "pdf")))),
     "dates": ("after:2024 before:2024-02-30", "before 2024 02 30", [("before", "2024", "02", "30")], None),

@@ -134,7 +134,9 @@ class AdvanceFn(StageFn):
         written, left = changes(rows["frontier"], kept)
         visited = {fact["url_key"] for fact in rows["facts"]}
         claimed = sum(is_own_redirect(row) and row["url_key"] not in visited for row in urls)
-        yield from tagged("files", self._write_urls(_with(new_urls, urls), {CLAIMED: claimed} if claimed else {}))
+        writer, urls = TableWriter(self._root, "urls", self._round), _with(new_urls, urls).sort_by("url_key")
+        writer.write(urls, Counter(urls["state"].to_pylist()) | ({CLAIMED: claimed} if claimed else {}))
+        yield from tagged("files", closed(writer))
         added = _with(new_frontier, written)
         yield from tagged("written", batches_by(added, shards(added["host"], self._shards)))
         if left:
@@ -146,11 +148,6 @@ class AdvanceFn(StageFn):
             held = count_queues(changes(following, kept).left, holds)
             names = sorted(waiting.keys() | held.keys())
             yield from tagged("queues", ((name, (waiting[name], held[name])) for name in names))
-
-    def _write_urls(self, urls: pa.Table, counts: dict[str, int]) -> Iterator[TableFile]:
-        writer = TableWriter(self._root, "urls", self._round)
-        writer.write(urls.sort_by("url_key"), Counter(urls["state"].to_pylist()) | counts)
-        return closed(writer)
 
 
 def _with(table: pa.Table, rows: list[Row]) -> pa.Table:

@@ -3,6 +3,7 @@
 import base64
 import dataclasses
 import functools
+import re
 from collections.abc import Collection
 from importlib import metadata
 from urllib.parse import urlsplit
@@ -54,7 +55,8 @@ class Identity:
         if referrer and (urlsplit(referrer).scheme, urlsplit(url).scheme) != ("https", "http"):
             headers["Referer"] = referrer
         if etag:
-            headers["If-None-Match"] = etag
+            # httpd appends the coding to a tag, and compares it without (Apache bug 45023): else it never answers 304.
+            headers["If-None-Match"] = ", ".join(dict.fromkeys((etag, _CODING.sub("", etag))))
         if last_modified:
             headers["If-Modified-Since"] = last_modified
         return headers
@@ -84,6 +86,7 @@ def never_sent(fetch: Fetch, urls: Collection[str]) -> list[str]:
     return [target for target in dict.fromkeys(targets) if not any(is_for(target, url) for url in urls)]
 
 
+_CODING = re.compile('-(?:gzip|br|deflate|zstd)(?="?$)')
 _SECRET_NAMES = frozenset({"authorization", "cookie", "proxy-authorization"})
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 

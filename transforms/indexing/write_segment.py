@@ -83,7 +83,8 @@ def write_segment(
     texts = _texts(documents)
     languages = documents["language"].to_pylist()
     extra_terms = _morphemes(texts, languages) if korean_morphemes else None
-    index = invert(texts, extra_terms, {"title": _pairs(texts["title"], languages)})
+    in_titles = with_classes([pairs(tokens(title)) for title in texts["title"]], languages)
+    index = invert(texts, extra_terms, {"title": in_titles})
     del texts, extra_terms  # as large as the documents
     docs = _with_page_facts(with_lengths(documents.select(FACTS), index), documents["facts"])
     return write_index(root, folder, [index], docs, [_docstore(documents)], row_postings)
@@ -204,11 +205,6 @@ def _texts(documents: pa.Table) -> Mapping[str, list[str]]:
         "headings": ["\n".join(headings or ()) for headings in documents["headings"].to_pylist()],
         "url": [url_text(url) for url in documents["url"].to_pylist()],
     }
-
-
-def _pairs(titles: Sequence[str], languages: Sequence[str | None]) -> list[list[tuple[int, str]]]:
-    """The pairs of each title with their places, as word classes of the document's language."""
-    return with_classes([pairs(tokens(title)) for title in titles], languages)
 
 
 def with_classes(

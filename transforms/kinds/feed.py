@@ -81,7 +81,7 @@ def _read(element: Any) -> _Entry:
 def _links(element: Any) -> Iterator[str]:
     """The references to pages: text of a link element in RSS, `href` of an alternate link in Atom (with xml:base).
 
-    An item of RSS without a link has its guid, unless that says that it is no URL.
+    An item of RSS without a link has its guid, unless that says that it is no URL, or is none.
     """
     has_link = False
     for child in element:
@@ -90,9 +90,9 @@ def _links(element: Any) -> Iterator[str]:
             reference = (child.get("href") or child.text or "").strip()
             has_link = has_link or bool(reference)
             yield _absolute(reference, child.base) if child.base else reference
-    guid = next((child for child in element if xml_tree.local_name(child) == "guid"), None)
-    if guid is not None and not has_link and guid.get("isPermaLink", "true").strip().lower() == "true":
-        yield guid.text or ""
+    guid = next((child for child in element if xml_tree.local_name(child) == "guid" and not has_link), None)
+    if guid is not None and guid.get("isPermaLink", "true").strip().lower() == "true":
+        yield from re.findall(r"^\s*(https?:.*)", guid.text or "", re.IGNORECASE | re.DOTALL)
 
 
 def _licences(element: Any, url: str) -> Iterator[str]:

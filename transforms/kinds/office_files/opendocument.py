@@ -73,8 +73,8 @@ def _read_content(archive: Archive, content: Content) -> None:
                 if not is_sheet:  # its row reads it
                     markup.forget(element)
             elif name == "table-row" and is_sheet:
-                parts = (part for part in markup.descendants(element, _OUTSIDE) if markup.local(part) == "p")
-                content.line(" ".join("".join(_pieces(part)) for part in parts))
+                inside = markup.descendants(element, _OUTSIDE)
+                content.line(" ".join("".join(_pieces(part)) for part in inside if markup.local(part) == "p"))
                 markup.forget(element)
 
 
