@@ -18,7 +18,7 @@ from ...transforms.tables.schemas import TRAP_QUEUES, TRAPS
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.allow_list import compile_allow_list
 from ...transforms.traps.names import group_templates, pattern_of
-from ...transforms.traps.template_rows import OF_QUERIES, State, results_of
+from ...transforms.traps.template_rows import State, results_of
 
 
 class Trap(TypedDict):
@@ -56,8 +56,7 @@ def closed_traps(crawl: CrawlDir, manifests: Sequence[Manifest], allow: Sequence
         found += matching_rows(crawl.root, path, TRAPS, Wanted("host", limited), columns)
     rows = newest_rows(pa.concat_tables(found), "host", "template", "kind")
     rows = rows.filter(pc.not_equal(rows["state"], State.OPEN.value))
-    current = ((itemgetter("host", "template", "kind")(row), row) for row in rows.to_pylist())
-    closed = {key: row for key, row in current if not row["template"].endswith(OF_QUERIES)}
+    closed = {itemgetter("host", "template", "kind")(row): row for row in rows.to_pylist()}
     names = _names_by_host(closed.values())
     waiting, held = _count_queues(crawl, manifests, closed, names)
     of_trap: dict[_Key, list[Trap]] = {}

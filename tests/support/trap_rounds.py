@@ -137,7 +137,7 @@ def crawl_rounds(
             keys = {row["url_key"] for row in frontier}
             held = [row for row in known.values() if row["state"] == State.TRAPPED and row["url_key"] not in keys]
             frontier += [row for row in (frontier_row(one, True) for one in held) if not holds(row)]
-    closed = {row["template"] for row in newest_by_template(traps).values() if row["state"] != State.OPEN}
+    closed = {name for (name, _), row in newest_by_template(traps).items() if name and row["state"] != State.OPEN}
     trapped = {_path(row["url"]) for row in known.values() if row["state"] == State.TRAPPED}
     return Crawled(visited, closed, trapped, {_path(row["url"]) for row in frontier})
 

@@ -35,7 +35,7 @@ ADVERSARIES = {
 }
 
 
-def site(pages: int, dead: int, answer: str | None, is_apart: bool, folder: str = "/eve/") -> Site:
+def site(pages: int, dead: int, answer: str | None, is_apart: bool, folder: str) -> Site:
     """A host, two links deep its items, and as deep the pages of the adversary."""
     items, missing_items = (APART, DEAD_APART) if is_apart else (ITEMS, DEAD)
     known: dict[str, Page] = {path: page(path, story(path)) for path in items}
@@ -54,9 +54,11 @@ def site(pages: int, dead: int, answer: str | None, is_apart: bool, folder: str 
     return Site(lambda path: known.get(path) or (missing if path in dead_paths else None), str, len(known))
 
 
-def rounds_of_items(pages: int, dead: int, answer: str | None, secret: bytes, is_apart: bool) -> list[int]:
+def rounds_of_items(
+    pages: int, dead: int, answer: str | None, secret: bytes, is_apart: bool, folder: str = "/eve/"
+) -> list[int]:
     """The rounds in which the good items are visited, in order."""
-    visited = crawl_rounds(site(pages, dead, answer, is_apart), ROUNDS, secret=secret).visited
+    visited = crawl_rounds(site(pages, dead, answer, is_apart, folder), ROUNDS, secret=secret).visited
     found = {path: number for number, paths in enumerate(visited, 1) for path in paths}
     return sorted(found.get(path, 99) for path in (APART if is_apart else ITEMS))
 
@@ -80,7 +82,8 @@ def test_no_good_page_waits_much_longer(name: str, undisturbed: dict[bool, list[
 @pytest.mark.slow("traps")
 @pytest.mark.parametrize("secret", [b"one", b"other", b"third"])
 @pytest.mark.parametrize("is_apart", [False, True], ids=["one template", "new templates"])
-def test_pages_like_the_lists_hide_no_good_page(is_apart: bool, secret: bytes) -> None:
+def test_no_good_page_waits_for_pages_like_those_that_link_it(is_apart: bool, secret: bytes, undisturbed) -> None:
     """The pages of a wiki, which anybody may write, have one template."""
-    crawled = crawl_rounds(site(20 if is_apart else 60, 12, None, is_apart, "/list/"), 30, secret=secret)
-    assert {*(APART if is_apart else ITEMS)} <= {path for paths in crawled.visited for path in paths}
+    found = rounds_of_items(20 if is_apart else 60, 12, None, secret, is_apart, "/list/")
+    late = [after - before for before, after in zip(undisturbed[is_apart], found, strict=True)]
+    assert max(late) <= LATER, (undisturbed[is_apart][::20], found[::20])

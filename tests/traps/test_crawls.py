@@ -137,9 +137,9 @@ def test_a_site_with_one_title_for_all_also_for_what_it_does_not_find_is_whole(c
 
 
 def test_the_pages_of_a_small_trap_are_found_and_the_rest_is_held(tmp_path: Path) -> None:
-    site = loop(2, 24)
+    site = loop(2, 60)
     with Web({"loop.test": site, "own-words.test": own_words(24)}) as web:
-        crawl(tmp_path, [web.url("loop.test"), web.url("own-words.test")], rounds=6)
+        crawl(tmp_path, [web.url("loop.test"), web.url("own-words.test")], rounds=9)
         asked = [r.path for r in web.requests if r.host == "loop.test" and r.path != "/robots.txt"]
         hosts = {web.authority("loop.test"), web.authority("own-words.test")}
     useful = {site.useful(path) for path in asked} - {None}
@@ -188,7 +188,7 @@ MIRROR = Site(mirror, lambda path: None, 0)
 @pytest.mark.slow("whole crawls")
 def test_what_a_trap_holds_is_kept_and_let_go_when_the_operator_says_so(tmp_path: Path) -> None:
     with Web({"mirror.test": MIRROR}) as web:
-        crawl(tmp_path, [web.url("mirror.test")], rounds=6)
+        crawl(tmp_path, [web.url("mirror.test")], rounds=14)
         trapped = held(tmp_path)
         assert len(trapped) > 10
         assert not trapped & waiting(tmp_path)

@@ -29,10 +29,11 @@ ANSWERS = {
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
 def test_links_of_another_site_that_lead_nowhere_cost_little_and_no_page(answer) -> None:
     site = Site(lambda path: OWN.get(path) or answer(path), lambda path: None, 0)
-    crawled = crawl_rounds(site, 7, NOWHERE)
+    crawled = crawl_rounds(site, 14, NOWHERE)
+    assert crawled.waiting == set(), "the crawl has not ended"
     assert OWN.keys() <= {path for paths in crawled.visited for path in paths}
     useless = [sum(path not in OWN for path in paths) for paths in crawled.visited]
-    assert sum(useless) <= 300
+    assert sum(useless[:7]) <= 300
     worst = useless.index(max(useless))
     assert all(later <= max(earlier, 48) for earlier, later in zip(useless[worst:], useless[worst + 1 :], strict=False))
 
@@ -64,11 +65,11 @@ def test_their_templates_do_not_count_for_links_that_lead_back() -> None:
     assert not Known([foreign | {"kind": Kind.PLAIN}]).leads_back("/a/*", "/b/*")
 
 
-def test_they_have_budgets_of_their_own_and_a_sample_of_them_is_taken() -> None:
+def test_they_have_a_credit_of_their_own_and_a_sample_of_them_is_taken() -> None:
     rows = [due(f"http://a.test/{letter * 3}/x{n}", 1) for letter in "abc" for n in range(60)]
     others = [row._replace(url_key=row.url_key[::-1], foreign=True, url=f"{row.url}y") for row in rows]
     chosen = list(Budgets(Known(), compile_allow_list(())).admit([*rows, *others]))
-    assert [sum(bool(row.foreign) is foreign for row in chosen) for foreign in (False, True)] == [48, 64]
+    assert [sum(bool(row.foreign) is foreign for row in chosen) for foreign in (False, True)] == [24, 24]
     taken = [row.url for row in chosen if row.foreign]
     assert taken != sorted(taken)
     assert not {row.url for row in others[:22]} <= {*taken}

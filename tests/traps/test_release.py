@@ -22,7 +22,7 @@ def held(path: Path) -> set[str]:
 def test_the_command_that_the_end_of_a_crawl_names_releases_what_is_held_for_good(tmp_path: Path) -> None:
     path = tmp_path / "a crawl"
     with Web({"mirror.test": MIRROR}) as web:
-        ended = beamtrawl("crawl", path, "--seed", web.url("mirror.test"), *LOOPBACK, "--rounds", "8")
+        ended = beamtrawl("crawl", path, "--seed", web.url("mirror.test"), *LOOPBACK, "--rounds", "14")
         trapped = held(path)
         assert len(trapped) > 10
         line = next(line for line in beamtrawl("status", path).out.splitlines() if line.startswith("alarm: "))

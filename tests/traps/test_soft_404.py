@@ -10,7 +10,7 @@ from beamtrawl.transforms.documents.page_yield import yield_rows
 from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.tables.schemas import VISITS
 from beamtrawl.transforms.traps.page_words import hashes, page_words
-from beamtrawl.transforms.traps.soft_404 import Answers, ErrorPages, Evidence, impossible_url, suspected
+from beamtrawl.transforms.traps.soft_404 import Answers, ErrorPages, Evidence, impossible_urls, suspected
 
 # URL: the pattern of those that cannot exist
 IMPOSSIBLE = {
@@ -23,10 +23,10 @@ IMPOSSIBLE = {
 
 @pytest.mark.parametrize(("url", "pattern"), IMPOSSIBLE.items(), ids=IMPOSSIBLE)
 def test_what_cannot_exist_is_beside_a_page(url: str, pattern: str) -> None:
-    made = impossible_url(url, b"key")
-    assert re.fullmatch(pattern, made)
-    assert impossible_url(url, b"key") == made
-    assert len({made, impossible_url(url, b"other"), impossible_url(made, b"key")}) == 3
+    made = impossible_urls(url, b"key")
+    assert all(re.fullmatch(pattern, one) for one in made)
+    assert impossible_urls(url, b"key") == made
+    assert len({*made, *impossible_urls(url, b"other"), *impossible_urls(made[0], b"key")}) == 6
 
 
 def row(url: str, title: str, text: str | None, links: tuple[str, ...] = ()) -> YieldRow:
@@ -49,23 +49,16 @@ ANSWERS = {
 }
 
 
-def learn(*answers: YieldRow) -> Answers:
-    known = Answers(ErrorPages.ASKED)
-    for answer in answers:
-        known = known.after(answer)
-    return known
-
-
 @pytest.mark.parametrize(("first", "second", "answer"), ANSWERS.values(), ids=ANSWERS)
 def test_answers_tell_whether_a_host_answers_anything(
     first: str | None, second: str | None, answer: ErrorPages
 ) -> None:
     one, other = row(FIRST, "Oh", first), row(SECOND, "Oh", second)
-    assert learn(one).answer == (ErrorPages.NONE if first is None else ErrorPages.ONE)
-    assert learn(one, other).answer == answer
+    assert Answers.of([one]).answer == (ErrorPages.NONE if first is None else ErrorPages.ASKED)
+    assert Answers.of([one, other]).answer == answer
 
 
-SAME = learn(*(row(url, "Nothing found", f"{SORRY} {url}") for url in (FIRST, SECOND)))
+SAME = Answers.of([row(url, "Nothing found", f"{SORRY} {url}") for url in (FIRST, SECOND)])
 GONE = "http://a.test/b/rado-12/lemo/"
 
 # what is known of the family, page, whether it is one of a series: whether it is a soft 404

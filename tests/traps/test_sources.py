@@ -9,8 +9,9 @@ from beamtrawl.transforms.frontier.selection import Due
 from beamtrawl.transforms.frontier.trap_budgets import Budgets
 from beamtrawl.transforms.traps.allow_list import compile_allow_list
 from beamtrawl.transforms.traps.discovery import Known
-from beamtrawl.transforms.traps.judge import Counts, judge
-from beamtrawl.transforms.traps.template_rows import Kind, new_row
+from beamtrawl.transforms.traps.judge import Counts, judge, settle
+from beamtrawl.transforms.traps.promise import LEAST
+from beamtrawl.transforms.traps.template_rows import HOST, Kind, new_row
 from tests.frontier.test_selection import due
 from tests.support.honest_sites import page, story
 from tests.support.honest_variants import archive_by_time, tag_cloud
@@ -33,8 +34,10 @@ def test_dead_links_of_one_place_cost_no_page_of_another(name: str) -> None:
     assert crawled.waiting == set(), "the crawl has not ended"
 
 
-CLOSED = new_row(("/item/*", Kind.PLAIN)) | {"pages": 30, "state": "throttled", "round": 5, "budget": 1}
-TRIED = CLOSED | {"template": "/item/* linked by /list/a", "pages": 2, "state": "trapped", "budget": 0}
+ITEMS = ("/item/*", Kind.PLAIN)
+CLOSED = new_row(ITEMS) | {"pages": 30, "fresh": 1, "recent_pages": 30.0, "state": "throttled", "round": 5}
+TRIED = new_row(("/item/* linked by /list/a", Kind.PLAIN)) | {"pages": 2, "recent_pages": 2.0, "round": 5}
+WASTED = new_row((HOST, Kind.PLAIN)) | {"pages": 100}
 
 
 def waiting(source: str, count: int) -> list[Due]:
@@ -47,30 +50,44 @@ def chosen(rows: list[Due], *known: dict, secret: bytes = b"") -> Counter[str]:
     return Counter(row.url.rpartition("/")[2][0] for row in found)
 
 
-def test_new_places_have_a_sample_of_a_closed_template_and_tried_ones_wait() -> None:
+def test_links_of_places_that_were_not_tried_come_first_and_take_turns() -> None:
     rows = [*waiting("a", 20), *waiting("b", 20), *waiting("c", 20)]
-    assert chosen(rows, CLOSED | {"budget": 0}, TRIED) == {"b": 2, "c": 2}
-    assert chosen([row._replace(redirects=1) for row in rows], CLOSED | {"budget": 0}) == {}
-    assert chosen(rows, CLOSED | {"budget": 6}).keys() == {*"abc"}
-    assert chosen(rows, CLOSED | {"state": "open", "budget": 64, "fresh": 30}).total() == 60
+    found = chosen(rows, CLOSED, TRIED, WASTED)
+    assert (found["a"], sorted(found.values())) == (2, [2, 3, 3])
+    assert chosen(rows, CLOSED, WASTED).total() == LEAST
+    assert chosen(rows, CLOSED | {"recent_fresh": 24.0, "budget": 40}, WASTED).total() == 24 + LEAST, "a new place"
+    assert (
+        chosen(rows, CLOSED | {"recent_pages": 24.0, "recent_fresh": 24.0, "budget": 40}, WASTED).total() == 40 + LEAST
+    )
 
 
-def test_which_places_have_a_sample_depends_on_the_secret() -> None:
+def test_what_a_page_has_shown_is_for_its_own_links() -> None:
+    rows = [*waiting("a", 20), *waiting("b", 20)]
+    good = TRIED | {"recent_fresh": 2.0, "budget": 10}
+    assert chosen(rows, CLOSED, good, WASTED)["a"] >= 10
+    assert chosen(rows, CLOSED | {"recent_fresh": 24.0, "budget": 15}, TRIED, WASTED)["a"] <= LEAST
+
+
+def test_a_new_template_takes_little_of_what_all_new_ones_have_earned() -> None:
+    shared = new_row(("*", Kind.PLAIN)) | {"pages": 24, "recent_pages": 24.0, "recent_fresh": 24.0, "budget": 99}
+    rows = [row._replace(referrer="http://a.test/") for letter in "ab" for row in waiting(letter, 40)]
+    assert chosen(rows, shared, WASTED).total() == 24 + LEAST
+
+
+def test_which_links_are_tried_depends_on_the_secret() -> None:
     rows = [row for letter in "abcdefghijklmnopqrst" for row in waiting(letter, 3)]
-    found = [frozenset(chosen(rows, CLOSED | {"budget": 0}, secret=bytes([n]))) for n in range(8)]
-    assert {len(places) for places in found} == {2}
+    found = [frozenset(chosen(rows, CLOSED, WASTED, secret=bytes([n]))) for n in range(8)]
+    assert {len(places) for places in found} == {LEAST}
     assert len({*found}) > 1
 
 
 def test_the_links_of_a_page_start_from_what_their_template_promises() -> None:
-    useless, name = Counts(pages=2, different=2), (TRIED["template"], Kind.PLAIN)
-    for state, is_closed in (("throttled", True), ("open", False)):
-        above = CLOSED | {"state": state, "recent_pages": 30.0, "recent_fresh": 0.0 if is_closed else 30.0}
-        known = Known([above])
-        row = judge(known, name, useless, [], 6, {}, 0)
-        assert (row["state"], row["budget"]) == (("throttled", 0) if is_closed else ("open", 4))
-        good = judge(known, name, useless._replace(fresh=1), [], 7, {}, 0)
-        assert good["budget"] >= 8
+    name = (TRIED["template"], Kind.PLAIN)
+    for good, is_closed in ((0.0, True), (30.0, False)):  # of 30
+        known = Known([CLOSED | {"recent_fresh": good}])
+        judge(known, name, Counts(pages=8, fresh=1, different=8), [], 6)
+        settle(known, 6, is_ended=False, suspected=())
+        assert known.is_closed(name) is is_closed
 
 
 def test_a_family_in_which_the_host_has_answered_404_is_not_asked() -> None:

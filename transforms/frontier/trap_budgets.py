@@ -1,109 +1,118 @@
 """Limits the URLs that a round visits on a host by what they promise; the others stay in the frontier."""
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from operator import itemgetter
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from ..tables.schemas import Row
+from ..traps import promise
 from ..traps.allow_list import AllowList
-from ..traps.discovery import Known, UrlShape, shape_of, source_name
-from ..traps.judge import drained, is_exempt, queues_of
-from ..traps.template_rows import SOURCE, Name, template_part
-from ..urls.templates import template
-from .selection import Due
+from ..traps.discovery import Known, shape_of, side_of
+from ..traps.judge import credit, is_exempt, queues_of
+from ..traps.template_rows import SIDES, SOURCE, Kind, Name, template_part
+from .selection import Due, order
 
-_SAMPLE = 2  # URLs of a page of whose links to a closed template none was tried, and such pages of a template, at least
-_GROWTH = 6  # such pages for each page of their template whose links were good
+_FIRST = 24  # URLs of a new template that a round visits at most, of what all new ones have earned
 
-_Place = tuple[object, ...]  # the page that links a closed or new template, and the template of pages with new ones
+_Names = tuple[Name, ...]
+
+
+class _Group(NamedTuple):
+    """What pays for the URLs that are alike."""
+
+    side: Kind  # whose credit does
+    earned: Sequence[Name]  # the rows whose results do
+    new: Name | None  # the row that limits what they take of what others have earned
 
 
 class Budgets:
-    """The budgets of a host's templates in a round.
+    """What the results of a host's URLs, and its credit, allow a round to visit.
 
     `secret` draws what is sampled; `queues` are rows of table trap_queues.
     """
 
     def __init__(self, known: Known, is_allowed: AllowList, secret: bytes = b"", queues: Iterable[Row] = ()) -> None:
         self._known, self._is_allowed, self._secret = known, is_allowed, secret
-        self._queues = queues_of(queues, self._known.round)
-        self._sampled: dict[tuple[str | None, ...], Counter[Name]] = {}  # by template of pages: URLs by page
+        waiting = queues_of(queues, known.round)
+        self._credit = {side: credit(known, side, waiting) for side in SIDES}
         self._left: dict[Name, int] = {}
-        good = (name for name, row in self._known.rows.items() if SOURCE in name[0] and row["recent_fresh"])
-        self._good = Counter[tuple[str | None, ...]](
-            (template_part(name), kind, template(name.partition(SOURCE)[2])) for name, kind in good
-        )
 
-    def admit(self, queue: Iterable[Due]) -> Iterator[Due]:
-        """The URLs of a queue that may be visited, in order within each depth.
+    def admit(self, queue: Iterable[Due]) -> list[Due]:
+        """The URLs of a queue that may be visited: those that its host has credit for, and the others in order.
 
-        Templates of pages take turns with their links to new templates, and so do the pages of each of them. URLs of
-        closed templates come page by page, not by depth. These, and those that only other sites link, are drawn, so
-        that no site can foresee which of them are visited.
+        What results have earned is for URLs like them that promise more than `promise.CLOSED`; the rest has the credit.
+        URLs that are alike take turns. Which of those are visited that promise little, or that only other sites link,
+        is drawn, so that no site can foresee it.
         """
-        turns = Counter[Name]()
-        waiting = list[tuple[tuple[int, int, bytes], tuple[_Place, ...], Due, UrlShape | None]]()
-        for due in queue:
-            depth, turn, drawn = due.depth, 0, b""
-            places: tuple[_Place, ...] = ()
-            shape: UrlShape | None = None
-            if not (is_exempt(due.depth, due.kind, due.digest) or self._is_allowed(due.url)):
-                shape = shape_of(due.url, due.referrer, due.foreign, due.redirects)
-                kind = self._known.kind_of(shape, bool(due.links_without_news))
-                own: Name = (shape.template, kind)
-                if shape.is_foreign:
-                    drawn = self._draw(due)
-                elif limiting := self._closed(own, *self._known.names_of(shape, kind)):
-                    depth, drawn, places = 0, self._draw(due), ((limiting, shape.source),)
-                elif not self._known.has_proved(own):
-                    turn, places = turns[own], ((shape.source, shape.referrer), (shape.referrer,))
-                    turns[own] += 1
-            waiting.append(((depth, turn, drawn), places, due, shape))
-        for level in range(2):
-            waiting.sort(key=itemgetter(0))
-            taken = Counter[_Place]()
-            for number, ((depth, _, drawn), places, due, shape) in enumerate(waiting):
-                for place in places[level : level + 1]:
-                    waiting[number] = ((depth, taken[place], drawn), places, due, shape)
-                    taken[place] += 1
-        for _, _, due, limited in sorted(waiting, key=itemgetter(0)):
-            if limited is None or self._take(limited, bool(due.links_without_news)):
-                yield due
+        everything = list(queue)
+        limited = [due for due in everything if not is_exempt(due.depth, due.kind, due.digest)]
+        limited = [due for due in limited if not self._is_allowed(due.url)]
+        foreign = sum(bool(due.foreign) for due in limited)
+        if len(limited) - foreign <= self._credit[Kind.PLAIN] and foreign <= self._credit[Kind.FOREIGN]:
+            return everything
+        groups, keys = dict[_Names, list[Due]](), {due.url_key for due in limited}
+        for due in limited:
+            shape = shape_of(due.url, due.referrer, due.foreign, due.redirects)
+            names = self._known.names_of(shape, self._known.kind_of(shape, bool(due.links_without_news)))
+            if shape.form is not None and not shape.is_foreign:
+                self._known.forms.add(shape.form)
+            groups.setdefault(names, []).append(due)
+        sampled, earned = list[Due](), [due for due in everything if due.url_key not in keys]
+        for due, group in self._in_turns(groups):
+            if self._pay(group):
+                earned.append(due)
+            elif self._credit[group.side] > 0:
+                self._credit[group.side] -= 1
+                sampled.append(due)
+        return [*sampled, *sorted(earned, key=order)]
 
-    def _take(self, shape: UrlShape, is_without_news: bool) -> bool:
-        kind = self._known.kind_of(shape, is_without_news)
-        names = self._known.names_of(shape, kind)
-        if (limiting := self._closed(*names)) and SOURCE not in limiting[0] and self._is_sample(limiting, shape):
-            return True
-        if any(self._left.setdefault(name, self._budget(name)) <= 0 for name in names):
+    def _pay(self, group: _Group) -> bool:
+        """Whether results have earned a request for a URL of a group; takes it from what is left of that."""
+        payer = next((name for name in group.earned if self._left[name] > 0), None)
+        if payer is None or (group.new and self._left[group.new] <= 0):
             return False
-        for name in names:
+        for name in filter(None, (payer, group.new)):
             self._left[name] -= 1
-        if shape.form is not None and not shape.is_foreign:
-            self._known.forms.add(shape.form)
         return True
 
-    def _closed(self, *names: Name) -> Name | None:
-        return next(filter(self._known.is_closed, names), None)
+    def _in_turns(self, groups: Mapping[_Names, Sequence[Due]], level: int = 1) -> Iterator[tuple[Due, _Group]]:
+        """The URLs of groups, each time one of those that give most hope, by the rows of a level, then of the next."""
+        parts = dict[_Names, dict[_Names, Sequence[Due]]]()
+        for names, urls in groups.items():
+            parts.setdefault(names[:level], {})[names] = urls
+        heap = []
+        for names, part in parts.items():
+            share, results = self._known.promised(names), sum(self._known.results(names[-1]))
+            turns = self._urls(names, part[names], share) if [*part] == [names] else self._in_turns(part, level + 1)
+            heap.append((-promise.hope(share, results, 0), self._draw(repr(names).encode()), 0, share, results, turns))
+        heapq.heapify(heap)
+        while heap:
+            _, drawn, chosen, share, results, turns = heap[0]
+            if found := next(turns, None):
+                yield found
+                hope = promise.hope(share, results, chosen + 1)
+                heapq.heapreplace(heap, (-hope, drawn, chosen + 1, share, results, turns))
+            else:
+                heapq.heappop(heap)
 
-    def _is_sample(self, name: Name, shape: UrlShape) -> bool:
-        """Whether a URL is of the sample of a page's links to a closed template, if none of them was tried."""
-        if (source := source_name(name, shape)) is None:
-            return False
-        alike = (*name, shape.referrer)
-        sources = self._sampled.setdefault(alike, Counter())
-        most = max(_SAMPLE, _GROWTH * self._good[alike])
-        if source not in sources and len(sources) >= most:
-            return False
-        sources[source] += 1
-        return sources[source] <= _SAMPLE
+    def _urls(self, names: _Names, urls: Sequence[Due], share: float) -> Iterator[tuple[Due, _Group]]:
+        """The URLs of a group that promises so much."""
+        own, side, rows = (template_part(names[-1][0]), names[-1][1]), side_of(names[0][1]), self._known.rows
+        tried = [name for name in names if name in rows]
+        is_useless = own in rows and not self._known.has_proved(own)
+        is_useless = is_useless or not all(rows[name]["recent_fresh"] for name in tried[-1:])
+        is_open = share > promise.CLOSED and not is_useless
+        earned = {name: rows[name]["budget"] for name in reversed(tried)} if is_open else {}
+        # A new template, and a new place that links one of which not all was good, take little of what others earned.
+        place = names[-2] if SOURCE in names[-1][0] else own
+        new = own if own not in rows else place if place not in rows and self._known.results(own)[1] else None
+        for name in (*earned, own, place):
+            self._left.setdefault(name, earned.get(name, _FIRST))
+        if side is Kind.FOREIGN or not is_open:
+            urls = sorted(urls, key=lambda due: (side is Kind.FOREIGN and due.depth, self._draw(due.url_key)))
+        group = _Group(side, [*earned], new)
+        return ((due, group) for due in urls)
 
-    def _draw(self, due: Due) -> bytes:
-        return hashlib.blake2b(due.url_key, digest_size=8, key=self._secret).digest()
-
-    def _budget(self, name: Name) -> int:
-        row = self._known.rows.get(name)
-        if row is None or SOURCE in name[0]:
-            return self._known.budget(name)
-        return max(int(row["budget"]), drained(row, self._queues))
+    def _draw(self, name: bytes) -> bytes:
+        return hashlib.blake2b(name, digest_size=8, key=self._secret).digest()

@@ -3,30 +3,17 @@
 import functools
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..tables.schemas import Row
 from ..urls.canonical import is_foreign
 from ..urls.templates import family, form, template
 from . import promise
-from .template_rows import (
-    ANY,
-    LIMITS,
-    SOURCE,
-    Kind,
-    Name,
-    State,
-    newest_by_template,
-    requests_of,
-    template_part,
-)
+from .template_rows import ANY, SOURCE, SOURCES, Kind, Name, State, newest_by_template, template_part
 
 WITHOUT_NEWS = 2
 """The `doubt` about the links of a page without news."""
-
-_SHARED = (16, 2)  # pages in the first round, and growth, of all new templates together
-_OF_SOURCE = 4  # least pages per round by the links of a page to an open template
 
 
 class UrlShape(NamedTuple):
@@ -96,7 +83,7 @@ class Known:
         self._news = Counter[str]()  # pages with news, less those without, of what the site itself linked until now
         for row in self.rows.values():
             if row["kind"] != Kind.FOREIGN:
-                self._news[template_part(row["template"])] += 2 * row["news"] - row["pages"]
+                self._news[row["template"]] += 2 * row["news"] - row["pages"]
 
     def leads_back(self, origin: str, target: str) -> bool:
         """Whether a template whose pages seldom have news links to its own family, as endless nesting does."""
@@ -114,19 +101,23 @@ class Known:
         is_same = shape.is_variation or shape.referrer.partition("?")[0] == shape.template
         return Kind.SERIES if is_same or self.leads_back(shape.referrer, shape.template) else Kind.PLAIN
 
-    def names_of(self, shape: UrlShape, kind: Kind) -> list[Name]:
-        """The rows that say what a URL promises: of its template and, until this has proved something, of all new ones.
+    def names_of(self, shape: UrlShape, kind: Kind) -> tuple[Name, ...]:
+        """The rows that say what a URL promises, the most general first.
 
-        What the links of its page have shown takes the place of either.
+        That of its template, that of the links of pages like its own to new templates, and to its own, and of its page.
+        Until its template has proved something, all new templates stand for it.
         """
-        names: list[Name] = []
-        for name in ((shape.template, kind), (ANY, kind)):
-            source = source_name(name, shape)
-            is_tried = source is not None and source in self.rows
-            names.append(source if source and is_tried else name)
-            if is_tried or self.has_proved(name):
-                break
-        return names
+        own, shared = (shape.template, kind), (ANY, kind)
+        sources, of_new = (sources_of(name, shape.referrer, shape.source) for name in (own, shared))
+        if self.has_proved(own):
+            return (own, *of_new[:1], *sources)
+        return (shared, *of_new, *(sources or [own]))
+
+    def names_above(self, name: Name) -> tuple[Name, ...]:
+        """The row from which that of a name starts, and that."""
+        base = template_part(name[0])
+        above = ANY if base == name[0] and not self.has_proved(name) else base
+        return ((above, name[1]), name) if above != name[0] else (name,)
 
     def has_proved(self, name: Name) -> bool:
         """Whether a template is judged by its own row: a result was useful."""
@@ -137,31 +128,33 @@ class Known:
         """Whether a template is throttled or trapped."""
         return name in self.rows and self.rows[name]["state"] != State.OPEN
 
-    def promised(self, name: Name) -> float:
-        """What URLs promise: links of a page start from what their template does, this from new templates."""
-        template_, kind = name
-        row, prior = self.rows.get(name), promise.PRIOR
-        if SOURCE in template_:
-            prior = self.promised((template_part(template_), kind))
-        elif template_ != ANY:
-            prior = min(prior, self.promised((ANY, kind)))
-        good, results = (row["recent_fresh"], row["recent_pages"]) if row else (0.0, 0.0)
-        return promise.promise(good, results - good, prior)
+    @property
+    def is_ended(self) -> bool:
+        """Whether the host has nothing but what promises little."""
+        return any(row["state"] == State.TRAPPED for row in self.rows.values())
 
-    def budget(self, name: Name, last: int = 0) -> int:
-        """How many of the URLs the next round may visit, after one with so many useful results.
+    def results(self, name: Name) -> tuple[float, float]:
+        """The good and the bad results of a row that count; a redirect is a quarter of a bad one until it is known."""
+        row = self.rows.get(name)
+        if row is None:
+            return 0.0, 0.0
+        return row["recent_fresh"], row["recent_pages"] - row["recent_fresh"] + row["unresolved"] / 4
 
-        A page of whose links none was useful waits while their template is closed.
-        """
-        (template_, kind), row = name, self.rows.get(name)
-        limits = _SHARED if row and template_ == ANY else LIMITS[Kind(kind)]
-        bad, requests = (row["recent_pages"] - row["recent_fresh"], requests_of(row)) if row else (0.0, 0)
-        budget = promise.budget(self.promised(name), bad, requests, last, *limits)
-        if row is None or SOURCE not in template_ or row["recent_fresh"]:
-            return budget
-        return 0 if self.is_closed((template_part(template_), kind)) else min(budget, _OF_SOURCE)
+    def promised(self, names: Sequence[Name]) -> float:
+        """What a URL promises: each of its rows starts from the one before."""
+        share = promise.PRIOR
+        for name in names:
+            share = promise.promise(*self.results(name), share)
+        return share
 
 
-def source_name(name: Name, shape: UrlShape) -> Name | None:
-    """The row of the links of one page to a template, or to new ones; None if there is no such row."""
-    return (name[0] + SOURCE + shape.source, name[1]) if name[1] is Kind.PLAIN and shape.source else None
+def sources_of(name: Name, referrer: str | None, source: str | None) -> list[Name]:
+    """The rows of the links of pages of one template to a template, or to new ones, and of one page of these."""
+    if name[1] != Kind.PLAIN or not source:
+        return []
+    return [(f"{name[0]}{SOURCES}{referrer}", name[1]), (name[0] + SOURCE + source, name[1])]
+
+
+def side_of(kind: str) -> Kind:
+    """The kind of the rows of a host that a URL counts for."""
+    return Kind.FOREIGN if kind == Kind.FOREIGN else Kind.PLAIN

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from ..tables.newest import newest
 from ..tables.schemas import Row
+from . import promise
 from .allow_list import AllowList
 from .discovery import Known, from_elsewhere, shape_of
 from .judge import is_exempt
-from .template_rows import ANY, Kind, State
+from .template_rows import Kind, Name, State
 
 TRAP = "trap"
 """The reason of a URL in state `trapped`."""
@@ -32,7 +33,7 @@ class Holds:
         self._hosts = {one.host: Known(one.rows, one.forms) for one in map(TrappedHost._make, trapped)}
         self._is_allowed = is_allowed
         self.gone = {key for one in map(TrappedHost._make, trapped) for key in one.gone}
-        self._found: dict[bytes, list[Row]] = {}  # by key: each URL is looked up for several purposes
+        self._found: dict[bytes, tuple[Name | None, float]] = {}  # by key: each URL is looked up for several purposes
 
     def __bool__(self) -> bool:
         return bool(self._hosts)
@@ -44,21 +45,27 @@ class Holds:
     def hosts(self) -> list[str]:
         return sorted(self._hosts)
 
-    def throttled(self, row: Row) -> list[Row]:
-        """The rows of throttled or trapped templates that apply to a row of the frontier."""
-        if row["host"] not in self._hosts or is_exempt(row["depth"], row["kind"], row.get("digest")):
-            return []
-        if (found := self._found.get(row["url_key"])) is None:
-            known = self._hosts[row["host"]]
-            shape = shape_of(row["url"], row["referrer"], row.get("foreign"), row.get("redirects") or 0)
-            names = known.names_of(shape, known.kind_of(shape, bool(row["links_without_news"])))
-            names = [] if self._is_allowed(row["url"]) else list(filter(known.is_closed, names))
-            found = self._found[row["url_key"]] = [known.rows[name] for name in names]
-        return found
+    def name_of(self, row: Row) -> Name | None:
+        """The row of table traps that says that a URL of the frontier promises little; None if it does not."""
+        return self._judged(row)[0]
 
     def __call__(self, row: Row) -> bool:
         """Whether a row is held."""
-        return any(one["state"] == State.TRAPPED for one in self.throttled(row))
+        name, share = self._judged(row)
+        return name is not None and share <= promise.HELD and self._hosts[row["host"]].is_ended
+
+    def _judged(self, row: Row) -> tuple[Name | None, float]:
+        """(`name_of`, what the URL promises)"""
+        if row["host"] not in self._hosts or is_exempt(row["depth"], row["kind"], row.get("digest")):
+            return None, 1.0
+        if row["url_key"] not in self._found:
+            known = self._hosts[row["host"]]
+            shape = shape_of(row["url"], row["referrer"], row.get("foreign"), row.get("redirects") or 0)
+            names = known.names_of(shape, known.kind_of(shape, bool(row["links_without_news"])))
+            share = 1.0 if self._is_allowed(row["url"]) else known.promised(names)
+            closed = next(filter(known.is_closed, reversed(names)), names[-1])
+            self._found[row["url_key"]] = closed if share <= promise.CLOSED else None, share
+        return self._found[row["url_key"]]
 
 
 def hold(
@@ -88,7 +95,6 @@ def count_queues(rows: Iterable[Row], holds: Holds) -> Counter[QueueName]:
     for row in rows:
         if row["host"] in holds:
             counts[row["host"], "", str(Kind.FOREIGN) if from_elsewhere(row) else ""] += 1
-            if found := holds.throttled(row):
-                own = min(found, key=lambda one: one["template"] == ANY)
-                counts[row["host"], own["template"], str(own["kind"])] += 1
+            if name := holds.name_of(row):
+                counts[row["host"], name[0], str(name[1])] += 1
     return counts

@@ -1,19 +1,21 @@
-"""The row of a template after a round: what its results promise, and how many of its URLs the next round may visit."""
+"""The rows of a host after a round: what its results promise, and how many of its URLs the next round may visit."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from ..tables.schemas import Row
+from ..urls.templates import family
 from . import promise
 from .discovery import Known
-from .template_rows import SOURCE, Kind, Name, State, new_row, requests_of
+from .template_rows import ANY, CLOSED, HOST, SIDES, SOURCE, Kind, Name, State, new_row, requests_of, template_part
 
-ENOUGH = 6
-"""Number of useless results before a template is closed."""
-
-_USEFUL = 16  # a template is drained if one of so many results was good lately, or half of its pages are different
-_DRAINED = 48  # least pages per round of a template that is drained
+_GROWTH = dict.fromkeys(Kind, 4) | {Kind.PLAIN: 12, Kind.FOREIGN: 12}
+_ENOUGH = 6  # useless results before a template is closed
 _SAMPLES = 3
+_SUSPECTED = 16  # requests of a round for a template whose pages may be answers to any URL, until the host has answered
+_USEFUL = 16  # a host is drained if one of so many results of what promises little was good, or half are different
+_MOST = 256  # pages that are drained at most, beside twice as many as were good
+_DRAINED = 48  # least requests per round for what promises little on a host that is drained
 
 
 class Counts(NamedTuple):
@@ -33,13 +35,10 @@ Queues = Mapping[str, tuple[int, int]]
 that only other sites link (`foreign`), and those that it links itself (empty)."""
 
 
-def judge(
-    known: Known, name: Name, counts: Counts, samples: Iterable[str], round_: int, queues: Queues, requested: int
-) -> Row:
+def judge(known: Known, name: Name, counts: Counts, samples: Iterable[str], round_: int) -> Row:
     """Changes the row of a template among those of its host to that after a round, and returns the row.
 
-    The round has requested so many URLs of the host; `queues` are those that waited before. A redirect is no result
-    until the next round shows where it leads.
+    A redirect is no result until the next round shows where it leads.
     """
     row = known.rows.get(name) or new_row(name)
     after = row | {column: row[column] + count for column, count in counts._asdict().items()}
@@ -48,47 +47,78 @@ def judge(
     good, bad = promise.remember(row["recent_fresh"], row["recent_pages"] - row["recent_fresh"], useful, useless)
     after |= {"recent_fresh": good, "recent_pages": good + bad, "unresolved": counts.redirected, "round": round_}
     after |= {"first": row["first"] or round_, "samples": list(samples)[:_SAMPLES] or row["samples"]}
-    after |= {"waiting": queues.get(_queue_of(name[1]), (None,))[0], "requested": requested}
     known.rows[name] = after
-    state, budget, is_of_page = State.OPEN, known.budget(name, useful), SOURCE in name[0]
-    is_sampled = known.promised(name) <= promise.CLOSED or (budget <= promise.SAMPLE and not is_of_page)
-    if is_sampled and (bad >= ENOUGH or is_of_page):
-        state = State.THROTTLED if row["state"] == State.OPEN else State(row["state"])
-    since = row["since"] if state == row["state"] and row["since"] else round_
-    known.rows[name] = after | {"state": state, "budget": budget, "since": since}
-    return known.rows[name]
+    return after
 
 
-def drained(row: Row, queues: Queues) -> int:
-    """How many URLs of a template a round may visit because its queue becomes shorter; 0 if that is not known.
+def settle(known: Known, round_: int, *, is_ended: bool, suspected: Collection[str]) -> None:
+    """Changes the rows of a host to say what each promises now: its state, and what its results have earned.
 
-    So it is if fewer URLs of its host wait than a round before, by half of the requests of that round: where a page
+    Given whether the host has nothing but what promises little, and the families that may answer any URL with a page.
+    """
+    for name, row in known.rows.items():
+        if name[0] in (HOST, CLOSED):
+            continue
+        share, state = known.promised(known.names_above(name)), State.OPEN
+        if share <= promise.CLOSED and row["recent_pages"] - row["recent_fresh"] >= _ENOUGH:
+            state = State.TRAPPED if is_ended else State.THROTTLED
+        budget = promise.earned(share, row["fresh"] + row["reached"], _GROWTH[Kind(name[1])])
+        base = template_part(name[0])
+        if suspected and (base == ANY or family(base) in suspected):
+            budget = 0 if SOURCE in name[0] else min(budget, _SUSPECTED)
+        after = row | {"state": state, "budget": budget, "since": row["since"] if state == row["state"] else round_}
+        if after != row:
+            known.rows[name] = after | {"round": round_}
+
+
+def settle_host(known: Known, queues: Queues, requested: int, round_: int, *, is_idle: bool) -> bool:
+    """Changes the rows of a host that has requested so many URLs; whether it has nothing but what promises little.
+
+    So it is after two rounds in a row that requested nothing else and found nothing good (`is_idle`), if what was
+    closed promises little enough, and the host is not drained: by then it is known whether its queue becomes shorter.
+    """
+    rows = [known.rows[CLOSED, kind] for kind in SIDES if (CLOSED, kind) in known.rows]
+    counts = [(row["recent_fresh"], row["recent_pages"] - row["recent_fresh"]) for row in rows]
+    share = max((promise.promise(*each, promise.CLOSED) for each in counts), default=1.0)
+    is_idle = is_idle and share <= promise.ended(sum(waiting for waiting, _ in queues.values()))
+    is_idle = is_idle and not any(drained(known, kind, queues) for kind in SIDES)
+    since = (known.rows.get((HOST, Kind.PLAIN)) or new_row((HOST, Kind.PLAIN)))["since"] or round_
+    for kind in {Kind.PLAIN, *(kind for kind in SIDES if (HOST, kind) in known.rows)}:
+        row = known.rows.get((HOST, kind)) or new_row((HOST, kind))
+        waiting = queues.get(_queue_of(kind), (None,))[0]
+        after = {"waiting": waiting, "requested": requested, "round": round_, "since": since if is_idle else 0}
+        known.rows[HOST, kind] = row | after
+    return is_idle and since < round_
+
+
+def credit(known: Known, kind: Kind, queues: Queues) -> int:
+    """How many URLs that have earned nothing the next round may visit, of those that a host links itself or others."""
+    row = known.rows.get((HOST, kind)) or new_row((HOST, kind))
+    useful = row["fresh"] + row["reached"]
+    return max(promise.credit(useful, requests_of(row) - useful), drained(known, kind, queues))
+
+
+def drained(known: Known, kind: Kind, queues: Queues) -> int:
+    """How many URLs that promise little a round may visit because the queue becomes shorter; 0 if that is not known.
+
+    So it is if fewer URLs of the host wait than a round before, by half of the requests of that round: where a page
     leads to less than half a new URL on average, at most as many as wait are still to be found. Then pages that are
     different are worth as much as news.
     """
-    queue = queues.get(_queue_of(row["kind"]))
-    if queue is None or row["waiting"] is None or sum(queue) > row["waiting"] - max(1, row["requested"] / 2):
+    row, closed = known.rows.get((HOST, kind)), known.rows.get((CLOSED, kind))
+    queue = queues.get(_queue_of(kind))
+    if queue is None or row is None or closed is None or row["waiting"] is None:
         return 0
-    is_worth = row["recent_fresh"] * _USEFUL >= row["recent_pages"] or row["different"] * 2 >= requests_of(row) > 0
-    return max(_DRAINED, 2 * row["pages"]) if is_worth else 0
+    if sum(queue) > row["waiting"] - max(1, row["requested"] / 2):
+        return 0
+    is_good = closed["recent_fresh"] * _USEFUL >= closed["recent_pages"]
+    is_different = closed["different"] * 2 >= requests_of(closed) > 0 and closed["pages"] <= _MOST + 2 * row["fresh"]
+    return max(_DRAINED, closed["pages"] // 2) if is_good or is_different else 0
 
 
 def _queue_of(kind: str) -> str:
     """The kind of the queue of all URLs of a kind: those that only other sites link wait apart."""
     return kind if kind == Kind.FOREIGN else ""
-
-
-def end(known: Known, name: Name, is_idle: bool, round_: int) -> None:
-    """Changes the row of a template that is not open, given whether its host has nothing else to visit (`is_idle`)."""
-    row = known.rows[name]
-    state = row["state"]
-    if not is_idle:
-        state = State.THROTTLED
-    elif row["budget"] <= 1 or (row["since"] + 1 < round_ and known.promised(name) <= promise.ENDED):
-        # After two rounds it is known whether its queue becomes shorter.
-        state = State.TRAPPED
-    if state != row["state"]:
-        known.rows[name] = row | {"state": state, "since": round_, "round": round_}
 
 
 def is_exempt(depth: int, kind: str | None, digest: bytes | None) -> bool:

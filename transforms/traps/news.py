@@ -1,6 +1,5 @@
 """Which pages of a host are news: words and titles that its other pages have not shown."""
 
-import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
@@ -109,9 +108,14 @@ class HostNews:
         return Counts(pages=1, fresh=int(is_fresh), news=int(is_news), different=int(not is_copy))
 
     def suspected(self) -> dict[str, YieldRow]:
-        """A page of each family that may answer any URL with a page, of as many as are asked at once."""
-        found = soft_404.suspected(self._evidence, self._visited, self._sizes)
-        return dict(itertools.islice(found.items(), soft_404.ASKED_AT_ONCE))
+        """A page of each family that may answer any URL with a page."""
+        return soft_404.suspected(self._evidence, self._visited, self._sizes)
+
+    def asked(self, suspected: Collection[str]) -> list[str]:
+        """Those of some families that are asked now: one until the host has answered one with pages."""
+        answers = {one.answer for one in self._asked.values()}
+        is_known = bool(answers & {ErrorPages.SAME, ErrorPages.RANDOM})
+        return list(suspected)[: soft_404.ASKED_AT_ONCE if is_known else 1]
 
     def rows(self, host: str, round_: int, asked: Iterable[str], forms: Collection[int]) -> list[Row]:
         """The rows of trap_samples of the round, in which URLs that cannot exist are requested of some families."""

@@ -3,26 +3,31 @@
 Pure functions of counts of good and bad results (the mean of a Beta distribution). Nothing here knows what a page is.
 """
 
+import math
+
 MEMORY = 24.0
 """Results that are remembered while any of them is good; a run of bad ones is remembered whole."""
 
-CLOSED, ENDED = 1 / 4, 1 / 24
-"""Promises up to which URLs are only sampled, and up to which they are held when their host has nothing else."""
+CLOSED, HELD = 1 / 4, 1 / 24
+"""Promises up to which URLs earn nothing, and up to which they are held when their host has nothing else."""
 
 PRIOR = 1 / 2
 """The promise of what nothing is known about."""
 
-SAMPLE = 8
-"""Requests of a round for URLs that promise little, until `MEMORY` were bad; then ever less, and at least one."""
+LEAST = 8
+"""Requests of a round for URLs that promise little, at least."""
 
+_FIRST, _MORE = 24, 6  # the credit of a new host, and by how much each doubling of its useful results raises it
+_ENDED = 1 / 16, 1 / 48  # promises up to which a host has nothing else: if few URLs wait, and if many do
 _STRENGTH = 2.0  # results that the prior counts for
+_BONUS = 0.5  # of a good result, that is hoped for
 
 
 def remember(good: float, bad: float, new_good: float, new_bad: float) -> tuple[float, float]:
     """The counts of good and bad results after a round."""
     known, new = good + bad, new_good + new_bad
     kept = min(1.0, max(0.0, MEMORY - new) / known) if known and good >= 1 else 1.0
-    return good * kept + new_good, bad * kept + new_bad
+    return (good * kept if good * kept >= 1 else 0.0) + new_good, bad * kept + new_bad
 
 
 def promise(good: float, bad: float, prior: float = PRIOR) -> float:
@@ -30,15 +35,30 @@ def promise(good: float, bad: float, prior: float = PRIOR) -> float:
     return (good + prior * _STRENGTH) / (good + bad + _STRENGTH)
 
 
-def budget(share: float, bad: float, requests: int, last: float, first: int, growth: int) -> int:
-    """How many URLs with the promise `share` the next round may request, at least one.
+def hope(share: float, results: float, chosen: int) -> float:
+    """An upper bound of the promise `share`, learned from so many results, if all that a round has `chosen` are bad.
 
-    Of so many `requests` so far, `last` were good ones of the last round. It is `first` without any, and at most
-    `growth` times as many as so far: ever less with the third power of the promise. While no more than `MEMORY` results
-    were bad, it is SAMPLE at least.
+    That makes what is alike take turns, and what was hardly tried comes before what is known to promise little.
     """
-    if not requests:
-        return first
-    grown = int(share**3 * (8 * first + growth * requests))
-    sampled = int(SAMPLE * 2 ** (-max(0.0, bad - MEMORY) / SAMPLE))
-    return max(1, grown, int(growth / 2 * last), sampled)
+    known = results + _STRENGTH
+    return (share * known + _BONUS) / (known + chosen)
+
+
+def earned(share: float, useful: float, growth: int) -> int:
+    """How many URLs the next round may visit for so many useful results of URLs that are alike."""
+    return int(growth * share**2 * useful)
+
+
+def credit(useful: float, useless: float) -> int:
+    """How many URLs that have earned nothing the next round may visit on a host.
+
+    What is useless in all grows with the logarithm of what is useful, and by a third of that a round while there is
+    anything, at least by `LEAST`.
+    """
+    allowed = _FIRST + _MORE * math.log2(1 + useful)
+    return int(max(LEAST, (allowed - _FIRST) / 3, allowed - useless))
+
+
+def ended(waiting: int) -> float:
+    """The promise up to which so many URLs are held: about one good page among them, within bounds."""
+    return min(_ENDED[0], max(_ENDED[1], 1 / max(1, waiting)))

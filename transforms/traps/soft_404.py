@@ -1,12 +1,11 @@
 """Soft 404s: what a host answers to paths that cannot exist, and the pages that are like that answer.
 
-A family whose pages look like answers to any address is asked for such a path, and if a page answers, for a second one
-(docs/trap-judgement.md).
+A family whose pages look like answers to any address is asked for two such paths (docs/trap-judgement.md).
 """
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from .novelty import pack, unpack
 from .page_words import hashes
 
 ASKED_AT_ONCE = 8
-"""Families of a host that are asked in a round, with one request each."""
+"""Families of a host that are asked in a round, with two requests each: one page may be the frame of the site."""
 
 _MANY = 8  # pages of a round
 _MOST = 1 / 2  # of those that pages of the same folders have led to are linked by no other page
@@ -25,6 +24,7 @@ _SHARE = 9 / 10  # of the pages of a family, whoever links them, if all that is 
 _ENOUGH = 2  # words of a page that the answer does not have and that make it a page of its own
 _IN_COMMON = 1 / 2  # share of the words of the shorter answer that both have, if the answer is always the same
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_PATHS = 2
 _LENGTH = 12  # letters of a name that cannot exist
 
 
@@ -33,7 +33,6 @@ class ErrorPages(StrEnum):
 
     ASKED = "asked"  # not known yet: the answer is to come, or the request failed
     NONE = "none"  # no page: an error or a redirect
-    ONE = "one"  # a page; whether always the same is to come
     SAME = "same"  # a page with the same words for each path
     RANDOM = "random"  # a page with other words for each path
 
@@ -45,17 +44,18 @@ class Answers(NamedTuple):
     words: Collection[int] = frozenset()  # of the answers, if they are the same, without those of their URLs
     frame: int | None = None  # of the answers, if it is the same
 
-    def after(self, row: YieldRow) -> "Answers":
-        """What is known after one more answer."""
-        if row["words"] is None or self.answer is ErrorPages.NONE:
-            return Answers(ErrorPages.NONE)
-        words, frame = unpack(row["words"]) - unpack(row["own_words"]), row["frame"]
-        if self.answer is not ErrorPages.ONE:
-            return Answers(ErrorPages.ONE, words, frame)
-        frame = frame if frame == self.frame else None
-        if len(words.intersection(self.words)) < _IN_COMMON * min(len(words), len(self.words)):
-            return Answers(ErrorPages.RANDOM, frame=frame)
-        return Answers(ErrorPages.SAME, words.union(self.words), frame)
+    @classmethod
+    def of(cls, rows: Sequence[YieldRow]) -> "Answers":
+        """What the answers to two paths tell; ASKED if one of them failed and the other one is a page."""
+        if any(row["words"] is None for row in rows):
+            return cls(ErrorPages.NONE)
+        if len(rows) < _PATHS:
+            return cls(ErrorPages.ASKED)
+        words = [unpack(row["words"]) - unpack(row["own_words"]) for row in rows]
+        frame = rows[0]["frame"] if len({row["frame"] for row in rows}) == 1 else None
+        if len(set.intersection(*words)) < _IN_COMMON * min(map(len, words)):
+            return cls(ErrorPages.RANDOM, frame=frame)
+        return cls(ErrorPages.SAME, set[int]().union(*words), frame)
 
     def has(self, page: YieldRow, *, is_series: bool) -> bool:
         """Whether a page says no more than the host says to any path of the family.
@@ -63,16 +63,14 @@ class Answers(NamedTuple):
         So it is if it has the words of the answer, or the frame of an answer in random words. If the frame is random,
         too, so are the pages to which only pages of their own template, or without news, link.
         """
-        if self.answer in (ErrorPages.ONE, ErrorPages.RANDOM) and self.frame == page["frame"]:
-            return True
         if self.answer is ErrorPages.RANDOM:
-            return is_series
-        is_told = self.answer in (ErrorPages.ONE, ErrorPages.SAME)
-        return is_told and len(unpack(page["words"]) - unpack(page["own_words"]) - set(self.words)) < _ENOUGH
+            return is_series or self.frame == page["frame"]
+        words = unpack(page["words"]) - unpack(page["own_words"])
+        return self.answer is ErrorPages.SAME and len(words - set(self.words)) < _ENOUGH
 
     def ends(self, page: YieldRow) -> bool:
-        """Whether a page that is so is no page at all; one answer does not tell: a site may have one frame for all."""
-        return self.frame == page["frame"] and self.answer is not ErrorPages.ONE
+        """Whether a page that is so is no page at all."""
+        return self.frame == page["frame"]
 
     def columns(self) -> Row:
         return {"answer": self.answer, "answer_words": pack(self.words), "answer_frame": self.frame}
@@ -127,13 +125,14 @@ def folder_of(group: str) -> str:
     return group.partition("/**")[0]
 
 
-def impossible_url(url: str, key: bytes) -> str:
-    """A URL beside a URL whose last name cannot exist, and that no site can foresee without the key.
+def impossible_urls(url: str, key: bytes) -> list[str]:
+    """Two URLs beside a URL whose last names cannot exist, and that no site can foresee without the key.
 
-    >>> impossible_url("http://a.test/b/c.html", b"key")
-    'http://a.test/b/dkspdkyhkigk.html'
+    >>> impossible_urls("http://a.test/b/c.html", b"key")
+    ['http://a.test/b/dkspdkyhkigk.html', 'http://a.test/b/kehbvuudprrn.html']
     """
     path = url.partition("?")[0].rstrip("/")
     folder, end = path[: path.rfind("/") + 1], extension(path) or "/" * url.endswith("/")
     digest = hashlib.blake2b(url.encode(), key=key).digest()
-    return folder + "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[:_LENGTH]) + end
+    names = "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[: _LENGTH * _PATHS])
+    return [folder + names[start : start + _LENGTH] + end for start in range(0, len(names), _LENGTH)]

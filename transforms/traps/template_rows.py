@@ -8,16 +8,16 @@ from ..tables.newest import newest
 from ..tables.schemas import Row
 
 Name = tuple[str, str]
-"""A template, or a template and a page that links it, and the kind of place."""
+"""A template, or a template and the place that links it, and the kind of place."""
 
 ANY = "*"
 """The template of the row that all new templates of a host share, each of which also has its own."""
 
-OF_QUERIES = "?*"
-"""The end of templates of rows that new queries of a path shared, in earlier versions."""
+HOST, CLOSED = "", "closed"
+"""The templates of the rows of all URLs of a host, and of those that promised little, of either of the `SIDES`."""
 
-SOURCE = " linked by "
-"""Between a template and the path of a page, in the name of a row of this page's links to the template."""
+SOURCE, SOURCES = " linked by ", " linked by pages "
+"""Between a template and the path of a page, or the template of pages, in the name of a row of their links to it."""
 
 REOPENED = "reopened"
 """The counter, in the manifest of an update step, of templates that were trapped and are open again."""
@@ -33,8 +33,8 @@ class Kind(StrEnum):
     FOREIGN = "foreign"  # only other sites; judged apart, so that these do not limit a site's own pages
 
 
-LIMITS = dict.fromkeys(Kind, (16, 6)) | {Kind.PLAIN: (48, 16), Kind.VARIANT: (8, 6), Kind.FOREIGN: (64, 16)}
-"""Pages of a template in its first round, and how many times as many pages as so far a round visits at most."""
+SIDES = (Kind.PLAIN, Kind.FOREIGN)
+"""The kinds of the rows of a host: what its own site links, and what only other sites link."""
 
 
 class State(StrEnum):
@@ -45,14 +45,14 @@ class State(StrEnum):
     TRAPPED = "trapped"  # the same, and its host has nothing else: its URLs are held
 
 
-_COUNTS = ("pages", "fresh", "news", "different", "failed", "redirected", "unresolved", "reached", "requested", "since")
+_COUNTS = ("pages", "fresh", "news", "different", "failed", "redirected", "unresolved", "reached", "since", "budget")
 
 
 def new_row(name: Name) -> Row:
     """The row of a template before its first request, without its host."""
     row: Row = {"template": name[0], "kind": name[1], "state": State.OPEN, "first": None, "round": 0, "samples": []}
-    row |= dict.fromkeys(_COUNTS, 0) | {"recent_pages": 0.0, "recent_fresh": 0.0, "budget": LIMITS[Kind(name[1])][0]}
-    return row | {"waiting": None}
+    row |= dict.fromkeys(_COUNTS, 0) | {"recent_pages": 0.0, "recent_fresh": 0.0}
+    return row | {"waiting": None, "requested": 0}
 
 
 def requests_of(row: Row) -> int:
@@ -73,8 +73,9 @@ def results_of(row: Mapping[str, object]) -> str:
 
 
 def newest_by_template(rows: Iterable[Row]) -> dict[Name, Row]:
-    """The newest row of each template and kind; those of earlier versions' kinds and shared rows are left out."""
-    known = (row for row in rows if row["kind"] in LIMITS and not row["template"].endswith(OF_QUERIES))
+    """The newest row of each template and kind; those of earlier versions' kinds are left out."""
+    kinds = {*map(str, Kind)}
+    known = (row for row in rows if row["kind"] in kinds)
     return {
         name: new_row(name) | {column: value for column, value in row.items() if value is not None}
         for name, row in newest(known, itemgetter("template", "kind")).items()
@@ -82,5 +83,5 @@ def newest_by_template(rows: Iterable[Row]) -> dict[Name, Row]:
 
 
 def template_part(name: str) -> str:
-    """The template of a row, without the page whose links it is about."""
+    """The template of a row, without the place whose links it is about."""
     return name.partition(SOURCE)[0]

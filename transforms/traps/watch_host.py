@@ -1,7 +1,7 @@
 """Judges the templates of a host by the URLs that a round has requested."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from ..batches.batch_schemas import CandidateRow, YieldRow
@@ -12,16 +12,13 @@ from ..urls.canonical import url_key
 from ..urls.templates import family
 from . import promise, soft_404
 from .allow_list import AllowList
-from .discovery import Known, UrlShape, from_elsewhere, shape_of, source_name
+from .discovery import Known, UrlShape, from_elsewhere, shape_of, side_of, sources_of
 from .holds import TrappedHost
-from .judge import ENOUGH, Counts, Queues, drained, end, judge
+from .judge import Counts, Queues, judge, settle, settle_host
 from .news import FAILED, Duplicates, HostNews
 from .novelty import unpack
 from .soft_404 import Answers, ErrorPages
-from .template_rows import ANY, LIMITS, SOURCE, Kind, Name, State, template_part
-
-_OF_SOURCE = 3  # useless results of the links of one page that count for their template in a round: less than `ENOUGH`
-_OF_TEMPLATE = 8  # results of a new template that count for all new templates of its host in a round
+from .template_rows import CLOSED, HOST, SIDES, SOURCE, SOURCES, Kind, Name, State, template_part
 
 
 class Watched(NamedTuple):
@@ -47,10 +44,10 @@ def watch_host(
     """
     known = Known(traps, (form for row in trap_samples for form in unpack(row["forms"])))
     before, forms = dict(known.rows), frozenset(known.forms)
-    pages = sum(int(row["pages"]) for row in before.values() if row["template"] != ANY)
-    asked = soft_404.answers_of(trap_samples)
-    answers, again = _answers(requests, asked)
-    news, tally = HostNews(trap_samples, pages, asked, answers), _Tally(known)
+    pages = sum(int(before[HOST, kind]["pages"]) for kind in SIDES if (HOST, kind) in before)
+    answered = soft_404.answers_of(trap_samples)
+    answers = _answers(requests, answered)
+    news, tally = HostNews(trap_samples, pages, answered, answers), _Tally(known)
     stale, gone = list[bytes](), list[bytes]()
     for request in sorted(requests, key=lambda row: (from_elsewhere(row), row["depth"], -row["priority"], row["url"])):
         if request["kind"] is not None:
@@ -66,105 +63,97 @@ def watch_host(
             if not came.fresh and not is_free:
                 (gone if came is FAILED else stale).append(request["url_key"])
         tally.add(request, shape, kind, came, is_counted=not is_free)
-    suspected = news.suspected() | again
-    for name, results in sorted(tally.counts().items(), key=lambda item: (SOURCE in item[0][0], item)):
-        row = judge(known, name, results, tally.samples.get(name, ()), round_, queues, len(requests))
-        if row["state"] == State.OPEN and family(template_part(name[0])) in suspected:
-            row["budget"] = min(row["budget"], LIMITS[Kind(name[1])][0])  # until its host has answered
-    reopened = sum(row["state"] != known.rows[name]["state"] == State.OPEN for name, row in before.items())
+    suspected = news.suspected()
+    for name, results in sorted(tally.counts().items()):
+        judge(known, name, results, tally.samples.get(name, ()), round_)
+    if requests:
+        is_ended = settle_host(known, queues, len(requests), round_, is_idle=tally.is_idle)
+        settle(known, round_, is_ended=is_ended, suspected=suspected)
+    reopened = sum(row["state"] == State.TRAPPED != known.rows[name]["state"] for name, row in before.items())
     closed = list(filter(known.is_closed, known.rows))
-    tried = tally.tried_places() if tally.is_idle else frozenset[Name]()
-    for name in closed if requests else ():
-        is_idle = tally.is_idle and name not in tried and not (name in before and drained(before[name], queues))
-        end(known, name, is_idle, round_)
-    probes = [_probe(page, key) for page in suspected.values()]
+    asked = news.asked(suspected)
+    probes = [probe for group in asked for probe in _probes(suspected[group], key)]
     changed = [row | {"host": host} for name, row in known.rows.items() if row is not before.get(name)]
     trapped = TrappedHost(host, list(known.rows.values()), sorted(known.forms), gone) if closed or gone else None
-    samples = news.rows(host, round_, suspected, known.forms - forms)
+    samples = news.rows(host, round_, asked, known.forms - forms)
     return Watched(stale, gone, probes, changed, samples, trapped, reopened)
 
 
 class _Tally:
-    """The results of the requests of a round, by the names of their templates; `known` are the earlier rows."""
+    """The results of the requests of a round, by the names of their rows; `known` are the earlier ones."""
 
     def __init__(self, known: Known) -> None:
         self._known = known
         self._results = dict[Name, list[Counts]]()
-        self._untried = dict[Name, list[Counts]]()  # of pages whose links were not tried before
         self._useless = Counter[Name]()  # of these
         self._reached = Counter[str]()  # by template of redirects
         self.samples = dict[Name, list[str]]()  # URLs that were not fresh
-        self.is_idle = True  # whether all requests were of throttled or trapped templates, and useless
+        self.is_idle = True  # whether all requests were of what promises little, and useless
 
     def add(self, request: YieldRow, shape: UrlShape, kind: Kind, came: Counts, is_counted: bool) -> None:
         """Add the result of a request; one that is not counted changes only `is_idle` and the redirects."""
         if shape.referrer and request["redirects"]:
-            self._reached[shape.referrer] += came.fresh or (came.redirected and shape.referrer != shape.template)
-        names = self._known.names_of(shape, kind)
-        self.is_idle = self.is_idle and not came.fresh and any(map(self._known.is_closed, names))
+            reached = came.fresh or (came.redirected and shape.referrer != shape.template)
+            self._reached.update({shape.referrer: reached, HOST: reached})
+        above, own = self._known.names_of(shape, kind), (shape.template, kind)
+        is_closed = self._known.promised(above) <= promise.CLOSED
+        self.is_idle = self.is_idle and not came.fresh and is_closed
         if not is_counted:
             return
-        own: Name = (shape.template, kind)
-        for name in list(names):
-            source = None if SOURCE in name[0] else source_name(name, shape)
-            if source:
-                self._untried.setdefault(source, []).append(came)
-                self._useless[source] += not came.fresh
-                if not came.fresh and self._useless[source] > _OF_SOURCE:
-                    names.remove(name)
-        if len(self._results.get(own, ())) >= _OF_TEMPLATE:
-            names = [name for name in names if name[0] != ANY]
+        bases = [own] if came.redirected else list(dict.fromkeys((above[0], own)))  # no result of new templates yet
+        places = [name for base in bases for name in sources_of(base, shape.referrer, shape.source)]
+        names = [*places, *bases, (HOST, side_of(kind)), *([(CLOSED, side_of(kind))] if is_closed else [])]
         for name in names:
             self._results.setdefault(name, []).append(came)
+            self._useless[name] += not (came.fresh or came.redirected)
         if not came.fresh:
-            for name in {*names, source_name(own, shape) or own}:
+            for name in {*names, own}:
                 self.samples.setdefault(name, []).append(request["url"])
 
-    def tried_places(self) -> Set[Name]:
-        """The templates of whose places new ones were tried, and fewer than `MEMORY` in all: others may be good."""
-        known = (name for name in self._known.rows if SOURCE in name[0])
-        places = Counter((template_part(name), kind) for name, kind in {*self._untried, *known})
-        new = {(template_part(name), kind) for name, kind in self._untried}
-        return {name for name in new if places[name] < promise.MEMORY}
-
     def counts(self) -> dict[Name, Counts]:
-        """The results by name."""
-        results = self._results | {
-            (name, kind): some
-            for (name, kind), some in self._untried.items()
-            if self._useless[name, kind] >= ENOUGH or self._known.is_closed((template_part(name), kind))
+        """The results by name, of the rows that are needed."""
+        counts = {
+            name: Counts(*map(sum, zip(*results, strict=True)))
+            for name, results in self._results.items()
+            if SOURCE not in name[0] or name in self._known.rows or self._tells(name)
         }
-        counts = {name: Counts(*map(sum, zip(*some, strict=True))) for name, some in results.items()}
         for name in {*self._known.rows, *counts}:
             reached = self._reached[template_part(name[0])]
-            if reached or (name in self._known.rows and self._known.rows[name]["unresolved"]):
+            unresolved = self._known.rows[name]["unresolved"] if name in self._known.rows else 0
+            if reached or unresolved:
+                reached = min(reached, unresolved) if SOURCE in name[0] else reached
                 counts[name] = counts.get(name, Counts())._replace(reached=reached)
         return counts
 
+    def _tells(self, name: Name) -> bool:
+        """Whether links of a place may promise else than others: some were useless or, for a row of one page, many."""
+        base = (template_part(name[0]), name[1])
+        results = len(self._results.get(base, ())) + sum(self._known.results(base))
+        useless = self._useless[base] + self._known.results(base)[1]
+        return useless > (0 if SOURCES in name[0] else results / 4)
 
-def _answers(
-    requests: Collection[YieldRow], asked: Mapping[str, Answers]
-) -> tuple[dict[str, Answers], dict[str, YieldRow]]:
-    """(what a round tells of families to be asked, the answer of each that is to be asked again).
+
+def _answers(requests: Collection[YieldRow], asked: Mapping[str, Answers]) -> dict[str, Answers]:
+    """What a round tells of families to be asked.
 
     A family in which the host has answered a URL with 404 or 410 need not be asked.
     """
-    answers, again = dict[str, Answers](), dict[str, YieldRow]()
+    probes = dict[str, list[YieldRow]]()
     for request in requests:
         if request["kind"] == PROBE and request["referrer"]:
-            group = family(shape_of(request["referrer"]).template)
-            answers[group] = asked.get(group, Answers(ErrorPages.ASKED)).after(request)
-            again |= {group: request} if answers[group].answer is ErrorPages.ONE else {}
+            probes.setdefault(family(shape_of(request["referrer"]).template), []).append(request)
     missing = (row for row in requests if row["outcome"] == Outcome.GONE and row["kind"] is None)
-    refusing = {family(shape_of(row["url"]).template) for row in missing}.difference(asked, answers)
-    return answers | dict.fromkeys(refusing, Answers(ErrorPages.NONE)), again
+    refusing = {family(shape_of(row["url"]).template) for row in missing}.difference(asked, probes)
+    none = dict.fromkeys(refusing, Answers(ErrorPages.NONE))
+    return {group: Answers.of(rows) for group, rows in probes.items()} | none
 
 
-def _probe(sample: YieldRow, key: bytes) -> CandidateRow:
-    """The candidate of a URL that cannot exist beside a page, or beside the one that was asked before."""
-    url = soft_404.impossible_url(sample["url"], key)
-    referrer = (sample["referrer"] if sample["kind"] == PROBE else None) or sample["url"]
-    return CandidateRow(
-        url_key=url_key(url), url=url, host=sample["host"], depth=sample["depth"], redirects=0,
-        score=sample["priority"], referrer=referrer, kind=PROBE, foreign=sample["foreign"],
-    )  # fmt: skip
+def _probes(sample: YieldRow, key: bytes) -> list[CandidateRow]:
+    """The candidates of URLs that cannot exist beside a page."""
+    return [
+        CandidateRow(
+            url_key=url_key(url), url=url, host=sample["host"], depth=sample["depth"], redirects=0,
+            score=sample["priority"], referrer=sample["url"], kind=PROBE, foreign=sample["foreign"],
+        )
+        for url in soft_404.impossible_urls(sample["url"], key)
+    ]  # fmt: skip

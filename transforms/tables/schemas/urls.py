@@ -125,14 +125,14 @@ REJECTIONS = pa.schema(
 TRAPS = pa.schema(
     [
         ("host", pa.string()),
-        ("template", pa.string()),  # of paths and queries; * is shared by all new templates of the host
+        ("template", pa.string()),  # of paths and queries; others: `template_rows`
         ("kind", pa.string()),  # of discovery: `template_rows.Kind`
         ("round", pa.int32()),  # of this row: the newest of a template and kind counts
         ("state", pa.string()),  # open, throttled, trapped
         ("since", pa.int32()),  # the round in which the state was set
         ("pages", pa.int64()),  # visited for the first time
         ("fresh", pa.int64()),  # pages with news; for kind plain, pages that are not copies
-        ("recent_pages", pa.float64()),  # about the last 32
+        ("recent_pages", pa.float64()),  # about the last 24
         ("recent_fresh", pa.float64()),
         ("samples", pa.list_(pa.string())),
         ("first", pa.int32()),  # the round of its first page
@@ -142,9 +142,9 @@ TRAPS = pa.schema(
         ("redirected", pa.int64()),  # requests that gave a redirect
         ("unresolved", pa.int64()),  # redirects of the round, of which the next one shows where they lead
         ("reached", pa.int64()),  # pages with news, and other templates, to which its redirects led
-        ("budget", pa.int64()),  # pages that the next round may visit
-        ("waiting", pa.int64()),  # URLs of the host in the frontier before the round
-        ("requested", pa.int64()),  # URLs of the host that the round requested for the first time
+        ("budget", pa.int64()),  # requests that its results have earned in the next round
+        ("waiting", pa.int64()),  # of the host: its URLs in the frontier before the round
+        ("requested", pa.int64()),  # of the host: URLs that the round requested for the first time
     ]
 )
 
@@ -167,7 +167,7 @@ TRAP_SAMPLES = pa.schema(
         ("words", pa.list_(pa.binary())),  # hashes of words that are new in this round
         ("forms", pa.binary()),  # hashes of URLs without opaque tokens, new in this round
         ("telling", pa.int32()),  # pages of this round with ten or more new words
-        ("answer", pa.string()),  # to paths that cannot exist: asked, none, one, same, random; the newest counts
+        ("answer", pa.string()),  # to paths that cannot exist: asked, none, same, random; the newest counts
         ("answer_words", pa.binary()),  # hashes of the words of the answer, if it is the same
         ("answer_frame", pa.int64()),  # hash of its title, number of links and classes, if they are the same
     ]
