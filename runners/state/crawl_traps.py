@@ -18,7 +18,7 @@ from ...transforms.tables.schemas import TRAP_QUEUES, TRAPS
 from ...transforms.tables.table_files import read_table
 from ...transforms.traps.allow_list import compile_allow_list
 from ...transforms.traps.names import group_templates, pattern_of
-from ...transforms.traps.template_rows import State, results_of
+from ...transforms.traps.template_rows import SOURCE, State, results_of
 
 
 class Trap(TypedDict):
@@ -105,9 +105,8 @@ def _count_queues(
 def _join(rows: list[Trap], names: Sequence[str], waiting: int, held: int) -> Trap:
     """Return one row for the templates of a trap: that of the costliest, with the pages of all."""
     row = max(rows, key=lambda row: (row["state"] == State.TRAPPED, row["pages"], row["template"], row["kind"])).copy()
-    row["pages"], row["fresh"] = sum(each["pages"] for each in rows), sum(each["fresh"] for each in rows)
-    row["failed"] = sum(each["failed"] or 0 for each in rows)  # null in rows of earlier versions
-    row["redirected"] = sum(each["redirected"] or 0 for each in rows)
+    for column in ("pages", "fresh", "failed", "redirected"):  # a request counts for its template, and for places
+        row[column] = sum(each[column] or 0 for each in [one for one in rows if SOURCE not in one["template"]] or rows)
     row["name"], row["waiting"], row["held"] = " and ".join(names), waiting, held
     row["patterns"] = [pattern_of(row["host"], name) for name in names]
     return row
