@@ -38,7 +38,7 @@ that only other sites link (`foreign`), and those that it links itself (empty)."
 def judge(known: Known, name: Name, counts: Counts, samples: Iterable[str], round_: int) -> Row:
     """Changes the row of a template among those of its host to that after a round, and returns the row.
 
-    A redirect is no result until the next round shows where it leads.
+    A redirect is counted as a result by the next round, which shows where it leads.
     """
     row = known.rows.get(name) or new_row(name)
     after = row | {column: row[column] + count for column, count in counts._asdict().items()}

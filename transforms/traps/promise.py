@@ -52,8 +52,8 @@ def earned(share: float, useful: float, growth: int) -> int:
 def credit(useful: float, useless: float) -> int:
     """How many URLs that have earned nothing the next round may visit on a host.
 
-    What is useless in all grows with the logarithm of what is useful, and by a third of that a round while there is
-    anything, at least by `LEAST`.
+    It grows with the logarithm of what is useful, less what was useless, and is never less than a third of that, or
+    than `LEAST`: while a host has other pages, a trap costs so much each round.
     """
     allowed = _FIRST + _MORE * math.log2(1 + useful)
     return int(max(LEAST, (allowed - _FIRST) / 3, allowed - useless))
