@@ -131,7 +131,7 @@ def test_what_is_held_leaves_and_what_waits_is_counted(tmp_path):
     assert rows["frontier"] == []  # the new one is held too
     assert {r["url_key"] for r in rows["frontier_left"]} == {url_key(u) for u in (*TRAP, KEPT[0]) if u != gone}
     queues = {(r["template"], r["kind"]): (r["waiting"], r["held"]) for r in rows["trap_queues"]}
-    assert queues == {("", ""): (0, 40), ("/a/*", "links_without_news"): (0, 40)}
+    assert queues == {("", ""): (0, 40), ("/a/*", "series"): (0, 40)}
     assert {(r["host"], r["round"]) for r in rows["trap_queues"]} == {("a.test", 5)}
     held = from_ipc([data for _, data in scanned["held"]], FRONTIER)["url"].to_pylist()
     assert Counter(held) == Counter(url for url in TRAP if url != gone)

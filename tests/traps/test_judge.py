@@ -31,7 +31,7 @@ JUDGED = {
     "all new, in a series": ([(8, 8)], Kind.SERIES, "open", 25),
     "half new": ([(16, 8)], Kind.PLAIN, "open", 24),
     "nothing new, but few": ([(5, 0)], Kind.SERIES, "open", 0),
-    "nothing new": ([(6, 0)], Kind.WITHOUT_NEWS, "throttled", 0),
+    "nothing new": ([(6, 0)], Kind.SERIES, "throttled", 0),
     "nothing new, bit by bit": ([(2, 0)] * 3, Kind.SERIES, "throttled", 0),
     "one page contradicts": ([(60, 0), (8, 1)], Kind.PLAIN, "throttled", 0),
     "several contradict": ([(24, 0), (24, 8), (24, 8)], Kind.PLAIN, "open", 23),
@@ -105,7 +105,7 @@ def test_what_is_finite_and_has_other_pages_is_drained(queue, copies, dead, good
     closed = new_row((CLOSED, Kind.PLAIN)) | {"pages": 20 - dead, "different": different, "failed": dead}
     closed |= {"recent_pages": 20.0, "recent_fresh": float(good)}
     host = new_row((HOST, Kind.PLAIN)) | {"waiting": 100, "requested": 12}
-    queues = {"": queue} if queue else {}
+    queues = {Kind.PLAIN: queue} if queue else {}
     known = Known([closed, host])
     assert drained(known, Kind.PLAIN, queues) == count
     assert credit(known, Kind.PLAIN, queues) == max(24, count)
@@ -117,15 +117,17 @@ def test_drained_pages_become_more_and_those_that_are_merely_different_are_not_w
     closed = new_row((CLOSED, Kind.PLAIN)) | {"pages": 200, "different": 200, "recent_pages": 200.0}
     host = new_row((HOST, Kind.PLAIN)) | {"waiting": 100, "requested": 12}
     known, many = Known([closed, host]), Known([closed | {"pages": 300, "different": 300}, host])
-    assert drained(known, Kind.PLAIN, {"": (90, 0)}) == 100
-    assert drained(many, Kind.PLAIN, {"": (90, 0)}) == 0
-    assert drained(Known([closed | {"pages": 300, "recent_fresh": 20.0}, host]), Kind.PLAIN, {"": (90, 0)}) == 150
+    assert drained(known, Kind.PLAIN, {Kind.PLAIN: (90, 0)}) == 100
+    assert drained(many, Kind.PLAIN, {Kind.PLAIN: (90, 0)}) == 0
+    assert (
+        drained(Known([closed | {"pages": 300, "recent_fresh": 20.0}, host]), Kind.PLAIN, {Kind.PLAIN: (90, 0)}) == 150
+    )
 
 
 def test_queues_are_sums_of_all_urls_of_a_host_after_the_round() -> None:
     of_host = {"template": "", "kind": "", "round": 4, "waiting": 3, "held": 1}
     rows = [of_host, of_host, of_host | {"kind": "foreign"}, of_host | {"round": 3}, of_host | {"template": "/a/*"}]
-    assert queues_of(rows, 4) == {"": (6, 2), "foreign": (3, 1)}
+    assert queues_of(rows, 4) == {Kind.PLAIN: (6, 2), Kind.FOREIGN: (3, 1)}
 
 
 def redirecting() -> list[dict]:
@@ -137,8 +139,8 @@ def redirecting() -> list[dict]:
 
 # rows of traps, whether the linking page has no news: URLs that are visited
 READ = {
-    "few bad pages": ([after([(6, 0), (2, 0)], Kind.WITHOUT_NEWS), WASTED], True, 8),
-    "redirects to pages": ([*redirecting(), WASTED], False, 33 + 8),
+    "few bad pages": ([after([(6, 0), (2, 0)], Kind.SERIES), WASTED], True, 14),
+    "redirects to pages": ([*redirecting(), WASTED], False, 48),
 }
 
 
@@ -157,7 +159,7 @@ def ended(idle: list[float], *, waiting: list[int] | None = None) -> list[bool]:
     found, known, waiting = list[bool](), Known(), waiting or [100] * len(idle)
     for number, good in enumerate(idle, 1):
         judge(known, (CLOSED, Kind.PLAIN), Counts(pages=8, fresh=good, different=8), [], number)
-        found.append(settle_host(known, {"": (waiting[number - 1], 0)}, 8, number, is_idle=not good))
+        found.append(settle_host(known, {Kind.PLAIN: (waiting[number - 1], 0)}, 8, number, is_idle=not good))
     return found
 
 
@@ -170,7 +172,7 @@ def test_a_host_ends_after_two_rounds_without_anything_good_in_which_its_queue_d
 
 
 def test_what_is_closed_is_held_when_its_host_has_nothing_else_and_only_then() -> None:
-    row = after([(24, 0)], Kind.WITHOUT_NEWS)
+    row = after([(24, 0)], Kind.SERIES)
     held = judged(row, Counts(), 3, is_ended=True)
     assert (row["state"], held["state"], held["since"]) == ("throttled", "trapped", 3)
     assert judged(held, Counts(), 4)["state"] == "throttled"
@@ -178,8 +180,8 @@ def test_what_is_closed_is_held_when_its_host_has_nothing_else_and_only_then() -
 
 
 def test_new_templates_start_from_what_those_before_promised() -> None:
-    shared = after([(40, 0)], Kind.WITHOUT_NEWS, "*")
-    new, counts = new_row(("/b/*", Kind.WITHOUT_NEWS)), Counts(pages=7, fresh=0, different=7)
+    shared = after([(40, 0)], Kind.SERIES, "*")
+    new, counts = new_row(("/b/*", Kind.SERIES)), Counts(pages=7, fresh=0, different=7)
     name = (new["template"], new["kind"])
     assert Known([judged(new, counts, 2, shared), shared]).promised(Known().names_above(name)) < 1 / 72
     assert Known([judged(new, counts, 2)]).promised(Known().names_above(name)) == 1 / 9
@@ -212,7 +214,7 @@ KINDS = {
     "the same template": ("/a/x", "/a/y", False, Kind.SERIES),
     "a query of the page": ("/a/x?b=1", "/a/x", False, Kind.SERIES),
     "a query of another page": ("/town?name=x", "/person?id=1", False, Kind.PLAIN),
-    "without news": ("/b/x", "/a/x", True, Kind.WITHOUT_NEWS),
+    "without news": ("/b/x", "/a/x", True, Kind.SERIES),
     "another family": ("/day/1", "/month/1", False, Kind.PLAIN),
     "deeper in one family": ("/day/1/2", "/day/1", False, Kind.SERIES),
     "deeper, from pages half of which have news": ("/news/x/y", "/news/x", False, Kind.PLAIN),
@@ -290,7 +292,7 @@ def test_what_nothing_is_known_about_has_the_credit_of_its_host_and_takes_turns(
     letters = Counter(
         path[1] for path in admitted(queue(*(f"/{letter * 3}/{n}" for letter in "abc" for n in range(300))))
     )
-    assert letters == {"a": 8, "b": 8, "c": 8}
+    assert letters == {"a": 16, "b": 16, "c": 16}, "filled with what would not be held"
 
 
 def test_the_form_of_a_link_of_another_site_makes_no_session_of_the_first_own_link() -> None:
@@ -334,7 +336,7 @@ DUE = {
 URL = {"url_key": KEY, "url": DUE["url"], "state": "due", "fetches": 0, "round": 2}
 
 
-HELD = judged(after([(24, 0)], Kind.WITHOUT_NEWS), Counts(), 3, is_ended=True)
+HELD = judged(after([(24, 0)], Kind.SERIES), Counts(), 3, is_ended=True)
 
 
 TRAPPED = (tuple(TrappedHost("a.test", [HELD], [])),)
@@ -364,7 +366,7 @@ def test_what_is_allowed_is_not_held() -> None:
     assert not Holds(TRAPPED, compile_allow_list(["a.test/a/*"]))(DUE)
 
 
-NAME = ("a.test", "/a/*", "links_without_news")
+NAME = ("a.test", "/a/*", "series")
 
 
 def test_what_waits_and_what_was_held_is_counted() -> None:

@@ -14,8 +14,10 @@ from ..traps.template_rows import SIDES, SOURCE, Kind, Name, template_part
 from .selection import Due, order
 
 _FIRST = 24  # URLs of a new template that a round visits at most, of what all new ones have earned
+_SMALL = 48  # URLs of a host up to which a round is filled, so that a long queue is settled in few rounds
 
 _Names = tuple[Name, ...]
+_Turn = tuple[Due, "_Group", float]  # a URL, and what it promises if those of its group before it are useless
 
 
 class _Group(NamedTuple):
@@ -42,8 +44,9 @@ class Budgets:
         """The URLs of a queue that may be visited: those that its host has credit for, and the others in order.
 
         What results have earned is for URLs like them that promise more than `promise.CLOSED`; the rest has the credit.
-        URLs that are alike take turns. Which of those are visited that promise little, or that only other sites link,
-        is drawn, so that no site can foresee it.
+        A small round is filled with what would not be held if all of the round were useless. URLs that are alike take
+        turns. Which of those are visited that promise little, or that only other sites link, is drawn, so that no site
+        can foresee it.
         """
         everything = list(queue)
         limited = [due for due in everything if not is_exempt(due.depth, due.kind, due.digest)]
@@ -59,11 +62,16 @@ class Budgets:
                 self._known.forms.add(shape.form)
             groups.setdefault(names, []).append(due)
         sampled, earned = list[Due](), [due for due in everything if due.url_key not in keys]
-        for due, group in self._in_turns(groups):
+        rest = list[tuple[Due, Kind, float]]()
+        for due, group, share in self._in_turns(groups):
             if self._pay(group):
                 earned.append(due)
-            elif self._credit[group.side] > 0:
-                self._credit[group.side] -= 1
+            else:
+                rest.append((due, group.side, share))
+        for due, side, share in rest:
+            is_small = len(earned) + len(sampled) < _SMALL
+            if self._credit[side] > 0 or (is_small and share > promise.HELD):
+                self._credit[side] -= 1
                 sampled.append(due)
         return [*sampled, *sorted(earned, key=order)]
 
@@ -76,7 +84,7 @@ class Budgets:
             self._left[name] -= 1
         return True
 
-    def _in_turns(self, groups: Mapping[_Names, Sequence[Due]], level: int = 1) -> Iterator[tuple[Due, _Group]]:
+    def _in_turns(self, groups: Mapping[_Names, Sequence[Due]], level: int = 1) -> Iterator[_Turn]:
         """The URLs of groups, each time one of those that give most hope, by the rows of a level, then of the next."""
         parts = dict[_Names, dict[_Names, Sequence[Due]]]()
         for names, urls in groups.items():
@@ -84,7 +92,8 @@ class Budgets:
         heap = []
         for names, part in parts.items():
             share, results = self._known.promised(names), sum(self._known.results(names[-1]))
-            turns = self._urls(names, part[names], share) if [*part] == [names] else self._in_turns(part, level + 1)
+            is_whole = [*part] == [names]
+            turns = self._urls(names, part[names], share, results) if is_whole else self._in_turns(part, level + 1)
             heap.append((-promise.hope(share, results, 0), self._draw(repr(names).encode()), 0, share, results, turns))
         heapq.heapify(heap)
         while heap:
@@ -96,13 +105,12 @@ class Budgets:
             else:
                 heapq.heappop(heap)
 
-    def _urls(self, names: _Names, urls: Sequence[Due], share: float) -> Iterator[tuple[Due, _Group]]:
-        """The URLs of a group that promises so much."""
+    def _urls(self, names: _Names, urls: Sequence[Due], share: float, results: float) -> Iterator[_Turn]:
+        """The URLs of a group that promises so much by so many results, each as if those before it were useless."""
         own, side, rows = (template_part(names[-1][0]), names[-1][1]), side_of(names[0][1]), self._known.rows
         tried = [name for name in names if name in rows]
-        is_useless = own in rows and not self._known.has_proved(own)
-        is_useless = is_useless or not all(rows[name]["recent_fresh"] for name in tried[-1:])
-        is_open = share > promise.CLOSED and not is_useless
+        is_good = self._known.has_proved(own) if own in rows else True
+        is_open = share > promise.CLOSED and is_good and all(rows[name]["recent_fresh"] for name in tried[-1:])
         earned = {name: rows[name]["budget"] for name in reversed(tried)} if is_open else {}
         # A new template, and a new place that links one of which not all was good, take little of what others earned.
         place = names[-2] if SOURCE in names[-1][0] else own
@@ -112,7 +120,7 @@ class Budgets:
         if side is Kind.FOREIGN or not is_open:
             urls = sorted(urls, key=lambda due: (side is Kind.FOREIGN and due.depth, self._draw(due.url_key)))
         group = _Group(side, [*earned], new)
-        return ((due, group) for due in urls)
+        return ((due, group, promise.hope(share, results, chosen, bonus=0)) for chosen, due in enumerate(urls))
 
     def _draw(self, name: bytes) -> bytes:
         return hashlib.blake2b(name, digest_size=8, key=self._secret).digest()

@@ -22,7 +22,7 @@ class UrlShape(NamedTuple):
     template: str
     form: int | None  # the hash of its form, if it has opaque tokens
     referrer: str | None  # the template of the linking page; None: on another host
-    is_variation: bool  # of the linking page: the same path, or the same below another folder
+    is_variation: bool  # of the linking page: the same template or path, or the same path below another folder
     is_foreign: bool  # only other sites link to it
     source: str | None  # the path and query of the linking page; None: on another host, or a redirect
 
@@ -43,6 +43,7 @@ def shape_of(url: str, referrer: str | None = None, foreign: bool | None = False
         path, from_path = target.partition("?")[0], origin.partition("?")[0]
         from_template = _template(origin)
         is_variation = path == from_path or (from_path != "/" and path.endswith(from_path))
+        is_variation = is_variation or template(target) == from_template.partition("?")[0]
     is_of_others = is_foreign(url, referrer) if foreign is None else foreign
     bare = form(target)
     code = zlib.crc32(bare.encode()) if bare else None
@@ -85,21 +86,17 @@ class Known:
             if row["kind"] != Kind.FOREIGN:
                 self._news[row["template"]] += 2 * row["news"] - row["pages"]
 
-    def leads_back(self, origin: str, target: str) -> bool:
+    def leads_back(self, origin: str | None, target: str) -> bool:
         """Whether a template whose pages seldom have news links to its own family, as endless nesting does."""
-        return self._news[origin] < 0 and family(target) == family(origin)
+        return origin is not None and self._news[origin] < 0 and family(target) == family(origin)
 
     def kind_of(self, shape: UrlShape, is_without_news: bool) -> Kind:
         if shape.is_foreign:
             return Kind.FOREIGN
         if shape.form in self.forms:
             return Kind.VARIANT
-        if is_without_news:
-            return Kind.WITHOUT_NEWS
-        if shape.referrer is None:
-            return Kind.PLAIN
-        is_same = shape.is_variation or shape.referrer.partition("?")[0] == shape.template
-        return Kind.SERIES if is_same or self.leads_back(shape.referrer, shape.template) else Kind.PLAIN
+        is_series = is_without_news or shape.is_variation or self.leads_back(shape.referrer, shape.template)
+        return Kind.SERIES if is_series else Kind.PLAIN
 
     def names_of(self, shape: UrlShape, kind: Kind) -> tuple[Name, ...]:
         """The rows that say what a URL promises, the most general first.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ..tables.schemas import Row
 from ..urls.templates import family
 from . import promise
-from .discovery import Known
+from .discovery import Known, side_of
 from .template_rows import ANY, CLOSED, HOST, SIDES, SOURCE, Kind, Name, State, new_row, requests_of, template_part
 
 _GROWTH = dict.fromkeys(Kind, 4) | {Kind.PLAIN: 12, Kind.FOREIGN: 12}
@@ -30,9 +30,8 @@ class Counts(NamedTuple):
     reached: int = 0  # pages that count, and other templates, to which its redirects led
 
 
-Queues = Mapping[str, tuple[int, int]]
-"""URLs of a host after a round: those in the frontier, and those moved to state `trapped` by the round. By kind: those
-that only other sites link (`foreign`), and those that it links itself (empty)."""
+Queues = Mapping[Kind, tuple[int, int]]
+"""URLs of a host after a round, by side: those in the frontier, and those moved to state `trapped` by the round."""
 
 
 def judge(known: Known, name: Name, counts: Counts, samples: Iterable[str], round_: int) -> Row:
@@ -85,7 +84,7 @@ def settle_host(known: Known, queues: Queues, requested: int, round_: int, *, is
     since = (known.rows.get((HOST, Kind.PLAIN)) or new_row((HOST, Kind.PLAIN)))["since"] or round_
     for kind in {Kind.PLAIN, *(kind for kind in SIDES if (HOST, kind) in known.rows)}:
         row = known.rows.get((HOST, kind)) or new_row((HOST, kind))
-        waiting = queues.get(_queue_of(kind), (None,))[0]
+        waiting = queues.get(kind, (None,))[0]
         after = {"waiting": waiting, "requested": requested, "round": round_, "since": since if is_idle else 0}
         known.rows[HOST, kind] = row | after
     return is_idle and since < round_
@@ -105,8 +104,7 @@ def drained(known: Known, kind: Kind, queues: Queues) -> int:
     leads to less than half a new URL on average, at most as many as wait are still to be found. Then pages that are
     different are worth as much as news.
     """
-    row, closed = known.rows.get((HOST, kind)), known.rows.get((CLOSED, kind))
-    queue = queues.get(_queue_of(kind))
+    row, closed, queue = known.rows.get((HOST, kind)), known.rows.get((CLOSED, kind)), queues.get(kind)
     if queue is None or row is None or closed is None or row["waiting"] is None:
         return 0
     if sum(queue) > row["waiting"] - max(1, row["requested"] / 2):
@@ -116,11 +114,6 @@ def drained(known: Known, kind: Kind, queues: Queues) -> int:
     return max(_DRAINED, closed["pages"] // 2) if is_good or is_different else 0
 
 
-def _queue_of(kind: str) -> str:
-    """The kind of the queue of all URLs of a kind: those that only other sites link wait apart."""
-    return kind if kind == Kind.FOREIGN else ""
-
-
 def is_exempt(depth: int, kind: str | None, digest: bytes | None) -> bool:
     """Whether a URL of the frontier is never held: a seed, no page, or a page that was visited before."""
     return depth == 0 or kind is not None or digest is not None
@@ -128,9 +121,9 @@ def is_exempt(depth: int, kind: str | None, digest: bytes | None) -> bool:
 
 def queues_of(rows: Iterable[Row], round_: int) -> Queues:
     """The queues of a host after a round, of its rows of table trap_queues."""
-    found: dict[str, tuple[int, int]] = {}
+    found: dict[Kind, tuple[int, int]] = {}
     for row in rows:
         if row["round"] == round_ and not row["template"]:
-            waiting, held = found.get(row["kind"], (0, 0))
-            found[row["kind"]] = waiting + row["waiting"], held + row["held"]
+            waiting, held = found.get(side := side_of(row["kind"]), (0, 0))
+            found[side] = waiting + row["waiting"], held + row["held"]
     return found

@@ -17,10 +17,12 @@ PRIOR = 1 / 2
 LEAST = 8
 """Requests of a round for URLs that promise little, at least."""
 
+BONUS = 1 / 2
+"""Of a good result, that is hoped for."""
+
 _FIRST, _MORE = 24, 6  # the credit of a new host, and by how much each doubling of its useful results raises it
 _ENDED = 1 / 16, 1 / 48  # promises up to which a host has nothing else: if few URLs wait, and if many do
 _STRENGTH = 2.0  # results that the prior counts for
-_BONUS = 0.5  # of a good result, that is hoped for
 
 
 def remember(good: float, bad: float, new_good: float, new_bad: float) -> tuple[float, float]:
@@ -35,13 +37,14 @@ def promise(good: float, bad: float, prior: float = PRIOR) -> float:
     return (good + prior * _STRENGTH) / (good + bad + _STRENGTH)
 
 
-def hope(share: float, results: float, chosen: int) -> float:
+def hope(share: float, results: float, chosen: int, bonus: float = BONUS) -> float:
     """An upper bound of the promise `share`, learned from so many results, if all that a round has `chosen` are bad.
 
-    That makes what is alike take turns, and what was hardly tried comes before what is known to promise little.
+    That makes what is alike take turns, and what was hardly tried comes before what is known to promise little. Without
+    `bonus` it is what is left of the promise then.
     """
     known = results + _STRENGTH
-    return (share * known + _BONUS) / (known + chosen)
+    return (share * known + bonus) / (known + chosen)
 
 
 def earned(share: float, useful: float, growth: int) -> int:

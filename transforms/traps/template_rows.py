@@ -27,8 +27,7 @@ class Kind(StrEnum):
     """The kind of place that links a URL."""
 
     PLAIN = "plain"  # a page of another template that has news, or a plain page that is not a copy
-    SERIES = "series"  # the same, but the page has the same template, or the link leads back (`leads_back`)
-    WITHOUT_NEWS = "links_without_news"  # only other pages
+    SERIES = "series"  # only other pages, or the page has the same template, or the link leads back (`leads_back`)
     VARIANT = "variant"  # any; a visited URL differs only in opaque tokens, such as sessions
     FOREIGN = "foreign"  # only other sites; judged apart, so that these do not limit a site's own pages
 
