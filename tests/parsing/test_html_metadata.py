@@ -52,6 +52,13 @@ FACTS = {
         "canonical_url",
         "http://a.org/dir/b",
     ),
+    # Google, "5 common mistakes with rel=canonical"; GoogleChrome/lighthouse#4973
+    "canonical, twice": (
+        "<link rel=canonical href=/x><link rel=canonical href='/x#y'>",
+        "canonical_url",
+        "http://a.org/x",
+    ),
+    "canonical, two that differ": ("<link rel=canonical href=/x><link rel=canonical href=/y>", "canonical_url", None),
 }
 
 

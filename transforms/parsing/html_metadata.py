@@ -140,9 +140,7 @@ def licence(root: Element, elements: Elements, tags: Meta, url: str, base: str) 
 
 
 def canonical_url(elements: Elements, base: str, charset: str = "utf-8") -> str | None:
-    """The canonical form of the first usable `<link rel=canonical>`; None if there is none."""
-    for element in elements.describing["link"]:
-        is_canonical = "canonical" in (element.attr("rel") or "").lower().split()
-        if is_canonical and (url := canonicalize(element.attr("href") or "", base, charset)):
-            return url
-    return None
+    """The canonical form of the usable `<link rel=canonical>`; None if there is none, or if several differ."""
+    found = (link for link in elements.describing["link"] if "canonical" in (link.attr("rel") or "").lower().split())
+    named = {canonicalize(link.attr("href") or "", base, charset) for link in found} - {None}
+    return named.pop() if len(named) == 1 else None
