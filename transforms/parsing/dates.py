@@ -12,10 +12,21 @@ _EARLIEST_YEAR, _LATEST_YEAR = 1970, 2100  # other years are typing errors
 # Accepted beyond the standard, because they are common and unambiguous: month and day without leading zero, a space
 # instead of T or before the zone, a zone without colon.
 _ISO = re.compile(
-    r"(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2})(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d*))?)?"
+    r"(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2})(?:[T ]+([01]?\d|2[0-3]|24(?=:00)):(\d{2})(?::(\d{2})(?:[.,](\d*))?)?"
     r" ?(Z|UTC|GMT|[+-]\d{2}:?(?:\d{2})?)?)?)?)?",
     re.ASCII | re.IGNORECASE,
 )
+# Hours from UTC of zones that have a name: RFC 822, 5.1, and those that mean one zone wherever they are written.
+_ZONES = {
+    name: hours
+    for hours, names in (
+        *((-10, "HST"), (-9, "AKST"), (-8, "PST AKDT"), (-7, "MST PDT"), (-6, "CST MDT"), (-5, "EST CDT"), (-4, "EDT")),
+        *((0, "UT UTC GMT Z WET"), (1, "CET MET MEZ WEST BST"), (2, "CEST MEST MESZ EET"), (3, "EEST MSK")),
+        *((8, "HKT SGT AWST"), (9, "JST KST"), (10, "AEST"), (11, "AEDT"), (12, "NZST"), (13, "NZDT")),
+    )
+    for name in names.split()
+}
+_NAMED_ZONE = re.compile(rf"(?<=:\d\d) ?(?:({'|'.join(_ZONES)})$|(?:GMT|UTC)(?=[+-]\d\d))", re.IGNORECASE)
 _COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})", re.ASCII)
 
 _EARLIEST_PAGE = 1900  # years before it are typing errors, and those after _LATEST_YEAR
@@ -77,7 +88,7 @@ def feed_date(text: str) -> datetime | None:
     >>> str(feed_date("2026-03-05T19:30+09:00")), str(feed_date("2026-03")), feed_date("yesterday")
     ('2026-03-05 10:30:00+00:00', '2026-03-01 00:00:00+00:00', None)
     """
-    text = text.strip()
+    text = _with_offset(text.strip())
     if not text or len(text) > _LONGEST:
         return None
     try:
@@ -98,7 +109,13 @@ def _iso(text: str) -> datetime | None:
     month, day, hour, minute, second = (int(part or 0) for part in [*rest, *(None,) * (5 - len(rest))])
     second = min(second, 59)  # leap seconds
     microsecond = int(fraction[:6].ljust(6, "0"))
-    return datetime(int(year), month or 1, day or 1, hour, minute, second, microsecond, _zone(zone))
+    return datetime(int(year), month or 1, day or 1, 0, minute, second, microsecond, _zone(zone)) + timedelta(
+        hours=hour
+    )
+
+
+def _with_offset(text: str) -> str:
+    return _NAMED_ZONE.sub(lambda zone: f" {_ZONES[zone[1].upper()]:+03}00" if zone[1] else " ", text)
 
 
 def _zone(text: str | None) -> timezone:
@@ -120,7 +137,7 @@ def parse_date(text: str) -> datetime | None:
     >>> parse_date("Tue, 05 Mar 2024 10:00:00 +0900").isoformat(), parse_date("3/5/2024")
     ('2024-03-05T01:00:00+00:00', None)
     """
-    text = " ".join(text.split())
+    text = _with_offset(" ".join(text.split()))
     if not text or len(text) > _LONGEST:
         return None
     for parser in (datetime.fromisoformat, _in_digits, email.utils.parsedate_to_datetime, _in_words):
