@@ -55,6 +55,15 @@ PDFS = {
 }
 
 
+# py-pdf/sample-files: ImageMagick ends titles with NUL, ReportLab has a title for those without; pdf.js ignores it
+TITLES = {"of ImageMagick": (r"A seal\000", "A seal"), "of ReportLab": ("untitled", ""), "Untitled": ("Untitled", "")}
+
+
+@each_row(TITLES)
+def test_titles_of_pdf(stated, title):
+    assert parse(pdf(["Text"], info=f"/Title ({stated})"), "application/pdf").title == title
+
+
 @each_row(PDFS)
 def test_pages_of_pdf(body, text):
     assert parse(body, "application/pdf").text == text
@@ -95,7 +104,18 @@ def dated(is_1904, number):
     return made | {"xl/_rels/workbook.xml.rels": links, "xl/workbook.xml": book}
 
 
+DROP = '<p><pPr><framePr dropCap="{}"/></pPr><r><t>{}</t></r></p>'
+
 TEXTS = {
+    # jgm/pandoc, test/docx/drop_cap.docx
+    "an initial": (
+        docx(
+            f"{DROP.format('drop', 'W')}<p><r><t>alrus</t></r></p>{DROP.format('margin', 'S')}<p><r><t>eal</t></r></p>"
+        ),
+        "Walrus\nSeal",
+    ),
+    "a frame that is no initial": (docx(f"{DROP.format('none', 'W')}<p><r><t>alrus</t></r></p>"), "W\nalrus"),
+    "an initial of nothing": (docx(DROP.format("drop", "W")), "W"),
     "strict docx": (strict(docx("<p><r><t>A walrus</t></r></p>")), "A walrus"),
     "strict xlsx": (strict(xlsx({'name="S"': ROW})), "S\nwalrus"),
     "strict pptx": (strict(pptx([shape("A walrus")])), "A walrus"),

@@ -28,11 +28,12 @@ class Pdf:
         found = self._guarded.read(source.body, MAX_BYTES)
         metadata = found["metadata"]
         headings = found["headings"]
+        titles = [metadata.get("Title", "").strip("\0 "), *headings]
         facts = {name: metadata.get(key, "") for key, name in _FACTS.items()}
         facts |= {name: str(found[name]) for name in ("pages", "pages_read")}
         return source.page(
             found["text"],
-            title=metadata.get("Title") or next(iter(headings), ""),
+            title=next((title for title in titles if title.lower() not in ("", "untitled")), ""),  # as in pdf.js
             description=metadata.get("Subject", ""),
             keywords=metadata.get("Keywords", ""),
             headings=headings,
