@@ -132,6 +132,15 @@ TEXTS = {
         BOOK | {"OPS/b.opf": BOOK["OPS/b.opf"].partition("<spine>")[0] + "</package>"},
         "First walrus\nSecond walrus",
     ),
+    # EPUB 3.3, 5.1; w3c/epub-tests, cnt-svg-support
+    "a book with pages of SVG": (
+        BOOK
+        | {
+            "OPS/b.opf": BOOK["OPS/b.opf"].replace("application/xhtml+xml", "image/svg+xml", 1),
+            "OPS/a.xhtml": "<svg xmlns='http://www.w3.org/2000/svg'><style>p {}</style><text>First seal</text></svg>",
+        },
+        "Second walrus\nFirst seal",
+    ),
     "a book with a spine": (BOOK, "Second walrus\nFirst walrus"),
     "a book with a spine of nothing": (
         BOOK | {"OPS/b.opf": BOOK["OPS/b.opf"].replace('idref="', 'idref="no-')},
