@@ -230,9 +230,12 @@ def _twins(math: Element) -> Iterator[Element]:
 def _surroundings(root: Element, headers: list[Element]) -> Iterator[Element]:
     """The elements that are boilerplate by what they are or are called; puts all headers into the list."""
     cores, asides = list[Element](), 0
+    layout = _around(
+        itertools.islice(root.iter_elements("main"), _MAX_CORES)
+    )  # an end tag may be missing: HTML, 4.4.14
     for element in root.iter_elements(_LOOKED_AT):  # few are kept: a page may have a million
         tag = element.tag
-        if tag in _SURROUNDINGS:
+        if tag in _SURROUNDINGS and element not in layout:
             asides += tag == "aside"
             if tag != "aside" or asides > _MAX_ASIDES or not _is_call_out(element):
                 yield element
