@@ -115,7 +115,7 @@ TEXTS = {
         "Walrus\nSeal",
     ),
     "a frame that is no initial": (docx(f"{DROP.format('none', 'W')}<p><r><t>alrus</t></r></p>"), "W\nalrus"),
-    "an initial of nothing": (docx(DROP.format("drop", "W")), "W"),
+    "an initial and nothing": (docx(f"{DROP.format('drop', 'W')}<p/><p><r><t>alrus</t></r></p>"), "W\nalrus"),
     "strict docx": (strict(docx("<p><r><t>A walrus</t></r></p>")), "A walrus"),
     "strict xlsx": (strict(xlsx({'name="S"': ROW})), "S\nwalrus"),
     "strict pptx": (strict(pptx([shape("A walrus")])), "A walrus"),

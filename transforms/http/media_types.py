@@ -59,13 +59,11 @@ _UTF_16_MARKS = (b"\xfe\xff", b"\xff\xfe")
 _BINARY_MARKS = (b"%!PS-Adobe-", b"ID3")
 _XML_START = re.compile(rb"[\t\n\x0c\r ]*<\?xml")
 _XML = frozenset({"application/xml", "text/xml"})  # in which XHTML is a page, as in browsers
-_PROLOGUE = rb"(?:[^<]*+(?><!--.*?-->|<\?[^>]*>|<![^-][^>]*>))*+[^<]*+"
-_XHTML_START = re.compile(_PROLOGUE + rb"<html\s[^>]*xmlns=.http://www\.w3\.org/1999/xhtml[\"']", re.DOTALL)
+_XHTML_START = re.compile(
+    rb"(?s)(?:[^<]*+(?><!--.*?-->|<\?[^>]*>|<![^-][^>]*>))*+[^<]*+<html\s[^>]*xmlns=.http://www\.w3\.org/1999/xhtml[\"']"
+)
 _FEED_START = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*+(?=<)(?!<!(?i:doctype) (?i:html))"
-    + _PROLOGUE
-    + rb"<(?:rss|(feed)|rdf:RDF(?=[^>]*http://purl\.org/rss/))[\s>]",
-    re.DOTALL,
+    rb"(?s)(?:\xef\xbb\xbf)?(?:\s*+<(?:!--.*?--|[!?][^>]*)>)*+\s*+<(?:rss|(feed)|rdf:RDF(?=[^>]*http://purl\.org/rss/))[\s>]"
 )
 _KNOWN_MARKS = {
     b"%PDF-": "application/pdf",
@@ -156,8 +154,7 @@ def media_type(content_type: str | None, body: bytes) -> str:
 
 def _feed(body: bytes) -> str | None:
     """The type of a feed, which servers often declare as HTML; None for other bytes."""
-    match = _FEED_START.match(body[:_SNIFF_BYTES])
-    return match and f"application/{'atom' if match[1] else 'rss'}+xml"
+    return (match := _FEED_START.match(body[:_SNIFF_BYTES])) and f"application/{'atom' if match[1] else 'rss'}+xml"
 
 
 def _not_text(body: bytes, charset: str | None) -> str | None:
@@ -198,11 +195,8 @@ def sniff(body: bytes) -> str:
         return "text/xml"
     if head.startswith((_UTF_8_MARK, *_UTF_16_MARKS)):
         return "text/plain"
-    if marked := _marked(body):
-        return marked
-    if head.startswith(_BINARY_MARKS) or _BINARY_BYTE.search(head):
-        return "application/octet-stream"
-    return "text/plain"
+    is_binary = head.startswith(_BINARY_MARKS) or _BINARY_BYTE.search(head)
+    return _marked(body) or ("application/octet-stream" if is_binary else "text/plain")
 
 
 def _marked(body: bytes) -> str | None:

@@ -120,10 +120,7 @@ def _text(element: Any, *names: str) -> str:
 
 
 def _fields(element: Any, *names: str) -> list[Any]:
-    """The children of these names, in the order of names; those of another namespace, as of Media RSS, come last.
-
-    So do those of its groups: entries of a large video site have no other text.
-    """
+    """The children of these names, in the order of names; those of another namespace, and of Media RSS, come last."""
     space = element.tag.rpartition("}")[0]
     named = [child for child in (*element, *element.iterfind("{*}group/*")) if xml_tree.local_name(child) in names]
     return sorted(

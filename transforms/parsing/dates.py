@@ -16,16 +16,13 @@ _ISO = re.compile(
     r" ?(Z|UTC|GMT|[+-]\d{2}:?(?:\d{2})?)?)?)?)?",
     re.ASCII | re.IGNORECASE,
 )
-# Hours from UTC of zones that have a name: RFC 822, 5.1, and those that mean one zone wherever they are written.
-_ZONES = {
-    name: hours
-    for hours, names in (
-        *((-10, "HST"), (-9, "AKST"), (-8, "PST AKDT"), (-7, "MST PDT"), (-6, "CST MDT"), (-5, "EST CDT"), (-4, "EDT")),
-        *((0, "UT UTC GMT Z WET"), (1, "CET MET MEZ WEST BST"), (2, "CEST MEST MESZ EET"), (3, "EEST MSK")),
-        *((8, "HKT SGT AWST"), (9, "JST KST"), (10, "AEST"), (11, "AEDT"), (12, "NZST"), (13, "NZDT")),
-    )
-    for name in names.split()
-}
+# RFC 822, 5.1, and the names that mean one zone wherever they are written.
+_OFFSETS = (
+    "HST-10 AKST-09 AKDT-08 PST-08 PDT-07 MST-07 MDT-06 CST-06 CDT-05 EST-05 EDT-04 UT+00 UTC+00 GMT+00 Z+00 WET+00"
+    " WEST+01 BST+01 CET+01 MET+01 MEZ+01 CEST+02 MEST+02 MESZ+02 EET+02 EEST+03 MSK+03 HKT+08 SGT+08 AWST+08 JST+09"
+    " KST+09 AEST+10 AEDT+11 NZST+12 NZDT+13"
+)
+_ZONES = {zone[:-3]: f" {zone[-3:]}00" for zone in _OFFSETS.split()}
 _NAMED_ZONE = re.compile(rf"(?<=:\d\d) ?(?:({'|'.join(_ZONES)})$|(?:GMT|UTC)(?=[+-]\d\d))", re.IGNORECASE)
 _COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})", re.ASCII)
 
@@ -45,27 +42,13 @@ _DAY_FIRST = re.compile(
 _MONTH_FIRST = re.compile(r"(?:[^\W\d]+, +)?([^\W\d]{3,})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\b.*", re.DOTALL)
 # The beginnings of the names of each month: English, German, Dutch, Danish, Swedish, French, Italian, Spanish,
 # Portuguese, Polish, Turkish, Russian, Ukrainian.
-_MONTHS = {
-    start: number
-    for number, starts in enumerate(
-        (
-            "jan gen ene sty oca янв січ",
-            "feb fév lut şub фев лют fev",
-            "mar mär maa mrt мар бер",
-            "apr avr abr kwi nis апр кві",
-            "may mai maj mei mag мая май тра",
-            "jun juin giu cze haz июн чер",
-            "jul juil lug lip tem июл лип",
-            "aug aoû ago sie ağu авг сер",
-            "sep set wrz eyl сен вер",
-            "oct okt ott out paź eki окт жов",
-            "nov lis kas ноя лис",
-            "dec dez déc dic gru ara дек гру",
-        ),
-        start=1,
-    )
-    for start in starts.split()
-}
+_NAMES = (
+    "jan gen ene sty oca янв січ/feb fév lut şub фев лют fev/mar mär maa mrt мар бер/apr avr abr kwi nis апр кві"
+    "/may mai maj mei mag мая май тра/jun juin giu cze haz июн чер/jul juil lug lip tem июл лип"
+    "/aug aoû ago sie ağu авг сер/sep set wrz eyl сен вер/oct okt ott out paź eki окт жов"
+    "/nov lis kas ноя лис/dec dez déc dic gru ara дек гру"
+)
+_MONTHS = {start: number for number, starts in enumerate(_NAMES.split("/"), 1) for start in starts.split()}
 
 _MAIN = ("mainEntity", "mainEntityOfPage")
 _DATES = ("datePublished", "dateCreated")
@@ -115,7 +98,7 @@ def _iso(text: str) -> datetime | None:
 
 
 def _with_offset(text: str) -> str:
-    return _NAMED_ZONE.sub(lambda zone: f" {_ZONES[zone[1].upper()]:+03}00" if zone[1] else " ", text)
+    return _NAMED_ZONE.sub(lambda zone: _ZONES[zone[1].upper()] if zone[1] else " ", text)
 
 
 def _zone(text: str | None) -> timezone:

@@ -12,7 +12,6 @@ _SKIPPED = ("Fallback", "moveFrom", "del", "pPr", "rPr", "instrText", "rt", "txb
 _NAMESPACE = "wordprocessingml"  # of paragraphs; those of drawings and formulas differ
 _SPACES = ("tab", "br", "cr", "ptab", "sym")  # a symbol is a glyph of some font
 _HYPERLINK = re.compile(r'\bHYPERLINK\s+"([^"]+)"')
-_INITIAL = 20  # characters
 _MOST_BASES = 10  # styles that a style is based on
 _LEVELS = range(9)  # 9 is body text (17.3.1.20)
 
@@ -31,19 +30,17 @@ def read(archive: Archive, main: str, content: Content) -> None:
 def _read_part(archive: Archive, part: str, headings: set[str], content: Content) -> None:
     links = package.links(archive, part)
     with archive.open(part) as stream:
-        in_fallback, initial = 0, ""
+        in_fallback = 0
         for event, element in markup.elements(stream, ("p", "Fallback")):
             if markup.local(element) == "Fallback":  # the same content again, for older programs
                 in_fallback += 1 if event == "start" else -1
             elif event == "end":
                 if not in_fallback and _NAMESPACE in element.tag:
-                    initial = _read_paragraph(element, initial, links, headings, content)
+                    _read_paragraph(element, links, headings, content)
                 markup.forget(element)
-    content.line(initial)
 
 
-def _read_paragraph(paragraph: Any, initial: str, links: dict[str, str], headings: set[str], content: Content) -> str:
-    """Add a paragraph that begins with an initial; or the text, if this is the initial of the next one (17.3.1.11)."""
+def _read_paragraph(paragraph: Any, links: dict[str, str], headings: set[str], content: Content) -> None:
     for child in markup.descendants(paragraph, _SKIPPED):
         name = markup.local(child)
         if name == "hyperlink":
@@ -51,12 +48,11 @@ def _read_paragraph(paragraph: Any, initial: str, links: dict[str, str], heading
         elif name == "fldSimple":
             _read_field(markup.attribute(child, "instr"), content)
     _read_field("".join(element.text or "" for element in paragraph.iter("{*}instrText")), content)
-    text = initial + "".join(_pieces(paragraph))
-    frames = paragraph.iterfind("{*}pPr/{*}framePr")
-    if len(text) < _INITIAL and any(markup.attribute(frame, "dropCap") in ("drop", "margin") for frame in frames):
-        return text
-    content.line(text, _is_heading(paragraph, headings))
-    return ""
+    text, frames = "".join(_pieces(paragraph)), paragraph.iterfind("{*}pPr/{*}framePr")
+    if any(markup.attribute(frame, "dropCap") in ("drop", "margin") for frame in frames):  # 17.3.1.11
+        content.initial = text
+    else:
+        content.line(text, _is_heading(paragraph, headings))
 
 
 def _read_field(instruction: str, content: Content) -> None:
