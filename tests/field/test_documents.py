@@ -64,6 +64,20 @@ def test_titles_of_pdf(stated, title):
     assert parse(pdf(["Text"], info=f"/Title ({stated})"), "application/pdf").title == title
 
 
+# the manual of libtasn1, and the Shared MIME-info Database, of Debian 12: both were called "1. Introduction"
+CALLED = {
+    "by their first line": ("Tide tables", "Tide tables"),
+    "not by running text": ("The tides of the harbour, the tables of the year, and the signals of", "1. Introduction"),
+    "not by a sentence": ("The harbour has tides.", "1. Introduction"),
+    "not by a number": ("2024-03", "1. Introduction"),
+}
+
+
+@each_row(CALLED)
+def test_pdf_without_a_title_are_called(line, title):
+    assert parse(pdf([line], bookmark="1. Introduction"), "application/pdf").title == title
+
+
 @each_row(PDFS)
 def test_pages_of_pdf(body, text):
     assert parse(body, "application/pdf").text == text
