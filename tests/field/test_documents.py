@@ -8,7 +8,7 @@ import pytest
 from beamtrawl.transforms.kinds.pdf_process import joined
 from beamtrawl.transforms.parsing.html_page import parse_page
 from tests.support.files import pdf
-from tests.support.office import archive, docx, epub, pptx, shape, xlsx
+from tests.support.office import DRAWING, archive, docx, epub, pptx, relationships, shape, xlsx
 from tests.support.tables import each_row
 
 HYPHENS = {
@@ -118,6 +118,26 @@ def dated(is_1904, number):
     return made | {"xl/_rels/workbook.xml.rels": links, "xl/workbook.xml": book}
 
 
+BOX = f'<d xmlns:a="{DRAWING}"><a:p><a:r><a:t>{{}}</a:t></a:r></a:p></d>'
+DIAGRAM = {"d": ("diagramData", "../diagrams/data1.xml")}
+
+
+def with_diagram():
+    """A text with a diagram, which is a part of its own."""
+    made = docx("<p><r><t>A walrus</t></r></p>", {"word/diagrams/data1.xml": BOX.format("A seal")})
+    return made | {"word/_rels/document.xml.rels": relationships({"d": ("diagramData", "diagrams/data1.xml")})}
+
+
+def with_drawing():
+    """A sheet with a text box and a diagram."""
+    return xlsx({'name="S"': ROW}) | {
+        "xl/worksheets/_rels/sheet0.xml.rels": relationships({"d": ("drawing", "../drawings/drawing1.xml")}),
+        "xl/drawings/drawing1.xml": BOX.format("A seal"),
+        "xl/drawings/_rels/drawing1.xml.rels": relationships(DIAGRAM),
+        "xl/diagrams/data1.xml": BOX.format("An otter"),
+    }
+
+
 DROP = '<p><pPr><framePr dropCap="{}"/></pPr><r><t>{}</t></r></p>'
 
 TEXTS = {
@@ -129,6 +149,9 @@ TEXTS = {
         "Walrus\nSeal",
     ),
     "a frame that is no initial": (docx(f"{DROP.format('none', 'W')}<p><r><t>alrus</t></r></p>"), "W\nalrus"),
+    # apache/tika: testWORD_diagramData.docx, testEXCEL_textbox.xlsx, testEXCEL_diagramData.xlsx
+    "a diagram in a text": (with_diagram(), "A walrus\nA seal"),
+    "a text box and a diagram in a sheet": (with_drawing(), "S\nwalrus\nA seal\nAn otter"),
     "an initial and nothing": (docx(f"{DROP.format('drop', 'W')}<p/><p><r><t>alrus</t></r></p>"), "W\nalrus"),
     "strict docx": (strict(docx("<p><r><t>A walrus</t></r></p>")), "A walrus"),
     "strict xlsx": (strict(xlsx({'name="S"': ROW})), "S\nwalrus"),
