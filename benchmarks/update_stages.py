@@ -74,10 +74,10 @@ def report(name: str, seconds: float, pages: int) -> None:
 figures: dict[str, float] = {}
 
 
-def facts(elements: html_tree.Elements, base: str) -> Any:
+def facts(root: html_tree.Element, elements: html_tree.Elements, base: str) -> Any:
     meta = html_metadata.meta(elements)
     html_metadata.description(meta), html_metadata.keywords(meta), html_metadata.canonical_url(elements, base)
-    return html_metadata.title(elements, meta), html_metadata.published_at(elements, meta)
+    return html_metadata.title(elements, meta), html_metadata.published_at(root, elements, meta)
 
 
 def extract_main_text(html: str) -> main_text.Text:
@@ -115,7 +115,7 @@ def stages(pages: list[Page]) -> None:
     elements = timed("elements of links and facts", html_tree.elements, roots)
     bases = timed("base", html_links.base_url, elements, addresses)
     found = timed("links: canonicalize", html_links.links, elements, addresses, bases)
-    timed("facts", facts, elements, bases)
+    timed("facts", facts, roots, elements, bases)
     mains = timed("text (and parse)", extract_main_text, texts)
     timed("language", lambda main: choose_language((), main.text), mains)
     timed("digest", lambda main, body: source.content_digest("", main.text, body), mains, bodies)

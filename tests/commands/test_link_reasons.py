@@ -28,6 +28,11 @@ REASONS: dict[str, tuple[dict[str, Any], bool, str]] = {
         "link rel=alternate stylesheet leads to no page",
     ),
     "no relation": ({"kind": "link", "rel": None}, False, 'link rel="" leads to no page'),
+    "a canonical link without a scheme": (
+        {"kind": "canonical", "rel": "canonical", "target_url": "http://a.test/a.test/x"},
+        False,
+        "it has no http:// before the name of its host, so it is a path",
+    ),
     "the next page": ({"kind": "link", "rel": "next"}, False, ""),
 }
 

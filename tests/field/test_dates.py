@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from beamtrawl.transforms.parsing.dates import json_ld_dates, parse_date
+from beamtrawl.transforms.parsing.dates import feed_date, json_ld_dates, parse_date
 from beamtrawl.transforms.parsing.html_page import parse_page
 from tests.support.tables import each_row
 
@@ -79,6 +79,15 @@ DATES = {
     "epoch milliseconds": ("1709596800000", MARCH_5),
     "RFC 5322": ("Mon, 04 Mar 2024 19:00:00 -0500", MARCH_5),
     "RFC 5322, two digits of the year": ("05 Mar 24 00:00:00 GMT", MARCH_5),
+    # Google, "Robots meta tag": RFC 822, RFC 850 and ISO 8601; kurtmckee/feedparser#20, waltzofpearls/dateparser#52
+    "a zone of Europe": ("Tue, 05 Mar 2024 01:00:00 CET", MARCH_5),
+    "a zone of Europe, RFC 850": ("Tuesday, 05-Mar-24 02:00:00 MEST", MARCH_5),
+    "a zone of Europe, ISO 8601": ("2024-03-05 01:00 CET", MARCH_5),
+    "a zone of Japan": ("5 Mar 2024 09:00 JST", MARCH_5),
+    "a zone of America, ISO 8601": ("2024-03-04T19:00:00 EST", MARCH_5),
+    "a zone that may be several": ("5 Mar 2024 00:00:00 IST", MARCH_5),
+    "GMT with an offset": ("Tue Mar 05 2024 02:00:00 GMT+0200 (Eastern European Time)", MARCH_5),
+    "the end of a day": ("2024-03-04T24:00:00Z", MARCH_5),
     "named zone": ("Mon, 04 Mar 2024 19:00:00 EST", MARCH_5),
     "dots": ("05.03.2024", MARCH_5),
     "dots, two digits of the year": ("5.3.24", MARCH_5),
@@ -115,6 +124,10 @@ DATES = {
 @each_row(DATES)
 def test_dates(text, moment):
     assert parse_date(text) == moment
+
+
+def test_dates_of_feeds_have_the_zones_of_other_dates():
+    assert feed_date("Thu, 30 Apr 2015 08:57:00 MEST") == datetime(2015, 4, 30, 6, 57, tzinfo=UTC)
 
 
 def test_media_types_have_parameters():

@@ -8,7 +8,7 @@ import pytest
 from beamtrawl.transforms.kinds.pdf_process import joined
 from beamtrawl.transforms.parsing.html_page import parse_page
 from tests.support.files import pdf
-from tests.support.office import archive, docx, epub, pptx, shape, xlsx
+from tests.support.office import DRAWING, archive, docx, epub, pptx, relationships, shape, xlsx
 from tests.support.tables import each_row
 
 HYPHENS = {
@@ -55,6 +55,29 @@ PDFS = {
 }
 
 
+# py-pdf/sample-files: ImageMagick ends titles with NUL, ReportLab has a title for those without; pdf.js ignores it
+TITLES = {"of ImageMagick": (r"A seal\000", "A seal"), "of ReportLab": ("untitled", ""), "Untitled": ("Untitled", "")}
+
+
+@each_row(TITLES)
+def test_titles_of_pdf(stated, title):
+    assert parse(pdf(["Text"], info=f"/Title ({stated})"), "application/pdf").title == title
+
+
+# the manual of libtasn1, and the Shared MIME-info Database, of Debian 12: both were called "1. Introduction"
+CALLED = {
+    "by their first line": ("Tide tables", "Tide tables"),
+    "not by running text": ("The tides of the harbour, the tables of the year, and the signals of", "1. Introduction"),
+    "not by a sentence": ("The harbour has tides.", "1. Introduction"),
+    "not by a number": ("2024-03", "1. Introduction"),
+}
+
+
+@each_row(CALLED)
+def test_pdf_without_a_title_are_called(line, title):
+    assert parse(pdf([line], bookmark="1. Introduction"), "application/pdf").title == title
+
+
 @each_row(PDFS)
 def test_pages_of_pdf(body, text):
     assert parse(body, "application/pdf").text == text
@@ -95,7 +118,41 @@ def dated(is_1904, number):
     return made | {"xl/_rels/workbook.xml.rels": links, "xl/workbook.xml": book}
 
 
+BOX = f'<d xmlns:a="{DRAWING}"><a:p><a:r><a:t>{{}}</a:t></a:r></a:p></d>'
+DIAGRAM = {"d": ("diagramData", "../diagrams/data1.xml")}
+
+
+def with_diagram():
+    """A text with a diagram, which is a part of its own."""
+    made = docx("<p><r><t>A walrus</t></r></p>", {"word/diagrams/data1.xml": BOX.format("A seal")})
+    return made | {"word/_rels/document.xml.rels": relationships({"d": ("diagramData", "diagrams/data1.xml")})}
+
+
+def with_drawing():
+    """A sheet with a text box and a diagram."""
+    return xlsx({'name="S"': ROW}) | {
+        "xl/worksheets/_rels/sheet0.xml.rels": relationships({"d": ("drawing", "../drawings/drawing1.xml")}),
+        "xl/drawings/drawing1.xml": BOX.format("A seal"),
+        "xl/drawings/_rels/drawing1.xml.rels": relationships(DIAGRAM),
+        "xl/diagrams/data1.xml": BOX.format("An otter"),
+    }
+
+
+DROP = '<p><pPr><framePr dropCap="{}"/></pPr><r><t>{}</t></r></p>'
+
 TEXTS = {
+    # jgm/pandoc, test/docx/drop_cap.docx
+    "an initial": (
+        docx(
+            f"{DROP.format('drop', 'W')}<p><r><t>alrus</t></r></p>{DROP.format('margin', 'S')}<p><r><t>eal</t></r></p>"
+        ),
+        "Walrus\nSeal",
+    ),
+    "a frame that is no initial": (docx(f"{DROP.format('none', 'W')}<p><r><t>alrus</t></r></p>"), "W\nalrus"),
+    # apache/tika: testWORD_diagramData.docx, testEXCEL_textbox.xlsx, testEXCEL_diagramData.xlsx
+    "a diagram in a text": (with_diagram(), "A walrus\nA seal"),
+    "a text box and a diagram in a sheet": (with_drawing(), "S\nwalrus\nA seal\nAn otter"),
+    "an initial and nothing": (docx(f"{DROP.format('drop', 'W')}<p/><p><r><t>alrus</t></r></p>"), "W\nalrus"),
     "strict docx": (strict(docx("<p><r><t>A walrus</t></r></p>")), "A walrus"),
     "strict xlsx": (strict(xlsx({'name="S"': ROW})), "S\nwalrus"),
     "strict pptx": (strict(pptx([shape("A walrus")])), "A walrus"),
@@ -111,6 +168,15 @@ TEXTS = {
     "a book without a spine": (
         BOOK | {"OPS/b.opf": BOOK["OPS/b.opf"].partition("<spine>")[0] + "</package>"},
         "First walrus\nSecond walrus",
+    ),
+    # EPUB 3.3, 5.1; w3c/epub-tests, cnt-svg-support
+    "a book with pages of SVG": (
+        BOOK
+        | {
+            "OPS/b.opf": BOOK["OPS/b.opf"].replace("application/xhtml+xml", "image/svg+xml", 1),
+            "OPS/a.xhtml": "<svg xmlns='http://www.w3.org/2000/svg'><style>p {}</style><text>First seal</text></svg>",
+        },
+        "Second walrus\nFirst seal",
     ),
     "a book with a spine": (BOOK, "Second walrus\nFirst walrus"),
     "a book with a spine of nothing": (

@@ -4,6 +4,8 @@ Right is `innerText` of headless Chromium 156 on pages of the generators named (
 words that a style alone sets apart, which are words of their own here, and permalinks, which belong to no text.
 """
 
+import pytest
+
 from beamtrawl.transforms.parsing.html_page import parse_page
 from tests.support.tables import each_row
 
@@ -106,3 +108,18 @@ def test_lines(html, lines):
     body = f"<title>T</title><main><h1>Manual</h1><p>This manual is about bolts.</p>{html}</main>"
     page = parse_page(body.encode(), "http://a.test/d/page.html", "text/html; charset=utf-8", [], "robot")
     assert page.text.split("\n")[2:] == lines
+
+
+# HTML, 4.4.14: `main` is in no such element; an end tag is missing (adbar/trafilatura#569)
+@pytest.mark.parametrize("tag", ["aside", "nav", "footer"])
+def test_the_main_element_is_the_main_text(tag):
+    body = (
+        f"<title>T</title><div><{tag}><p>Menu<main><h1>Manual</h1><p>About bolts.</main></div><p>We value your privacy."
+    )
+    page = parse_page(body.encode(), "http://a.test/", "text/html", [], "robot")
+    assert "Manual\nAbout bolts." in page.text
+
+
+def test_an_aside_beside_the_main_element_is_left_out():
+    body = b"<title>T</title><main><p>About bolts.</main><aside><p>We value your privacy.</aside>"
+    assert parse_page(body, "http://a.test/", "text/html", [], "robot").text == "About bolts."

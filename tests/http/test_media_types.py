@@ -94,6 +94,33 @@ def test_office_files_and_books_are_known_by_their_entries(body: bytes, expected
     assert media_type("application/msword", body) == "application/msword"
 
 
+RSS, ATOM, HTML = "application/rss+xml", "application/atom+xml", "text/html"
+RDF = b"<?xml version='1.0'?>\n<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='{}'>"
+# what begins a body, what it is where HTML or any type is declared: jfroelich/rss-reader#152, dshanske/parse-this#67,
+# FreshRSS/FreshRSS#2004; "Sniffing a mislabeled feed" of MIME Sniffing, which browsers without feeds do no longer need
+FEEDS = {
+    "RSS": (b"<rss version='2.0'>", RSS),
+    "a declaration": (b"\n<?xml version='1.0'?>\n<!-- <html> --><?xml-stylesheet href='x'?><rss>", RSS),
+    "a byte order mark": (b"\xef\xbb\xbf<?xml version='1.0'?><rss>", RSS),
+    "RSS 0.91": (b'<!DOCTYPE rss PUBLIC "-//Netscape//DTD RSS 0.91//EN" "http://my.netscape.test/rss.dtd"><rss>', RSS),
+    "RSS 1.0": (RDF.replace(b"{}", b"http://purl.org/rss/1.0/"), RSS),
+    "other RDF": (RDF.replace(b"{}", b"http://a.test/"), HTML),
+    "Atom": (b"<?xml version='1.0'?><feed xmlns='http://www.w3.org/2005/Atom'>", ATOM),
+    "a page with such an element": (b"<!DOCTYPE html>News: <feed>", HTML),
+    "a page with such a text": (b"<title>RSS</title><pre><rss>", HTML),
+    "a text": (b"News: <rss>", HTML),
+    "another element": (b"<feedback>", HTML),
+    "other XML": (b"<?xml version='1.0'?><html>", HTML),
+}
+
+
+@each_row(FEEDS)
+def test_feeds_that_are_declared_as_html(body: bytes, expected: str) -> None:
+    assert media_type("text/html; charset=utf-8", body) == expected
+    assert media_type(OTHER, body) == (OTHER if expected == HTML else expected)
+    assert media_type("text/plain", body) == "text/plain"
+
+
 TEXTS = {
     "nothing": b"",
     "a NUL": b"\0",
@@ -145,13 +172,15 @@ def test_a_crawl_reads_what_files_are_and_nothing_of_others(tmp_path: Path) -> N
         "/pdf": pdf(["Tide tables"]),
         "/noise": FILES["noise"][0],
         "/pk": b"<p>PK opens ZIP files",
+        "/feed": b"<rss><channel><title>A</title><item><title>Tides</title><link>/tides</link></item></channel></rss>",
     }
     site = {"/": html("Files", links=bodies)} | {path: Answer(body=body) for path, body in bodies.items()}
     with Web({"a.test": site}) as web:
         crawl(tmp_path, [web.url("a.test")])
     outcomes = {row["url"].rpartition("/")[2]: row["outcome"] for row in rows(tmp_path, "visits")}
-    assert outcomes == dict.fromkeys(["", "zip", "pdf", "noise", "pk"], "fetched")
+    assert outcomes == dict.fromkeys(["", "zip", "pdf", "noise", "pk", "feed"], "fetched") | {"tides": "gone"}
     documents = {row["url"].rpartition("/")[2]: (row["media_type"], row["text"]) for row in rows(tmp_path, "documents")}
-    assert documents.keys() == {"", "pdf", "pk"}
+    assert documents.keys() == {"", "pdf", "pk", "feed"}
+    assert documents["feed"] == ("application/rss+xml", "Tides")
     assert documents["pdf"] == ("application/pdf", "Tide tables")
     assert documents["pk"] == ("text/html", "PK opens ZIP files")

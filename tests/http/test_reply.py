@@ -102,9 +102,10 @@ def test_only_types_that_become_documents_are_read(declared, read):
 
 
 ANY, PDF = "application/octet-stream", "application/pdf"
-# Content-Type, Content-Disposition, path; whether it is read where PDF and Markdown are wanted
+# Content-Type, Content-Disposition, path; whether it is read where PDF, Markdown and feeds are wanted
 FILES = {
     "a file of any type by its name": (ANY, None, "/a.PDF?x=1", True),
+    "a feed (FreshRSS/FreshRSS#2004)": (ANY, None, "/index.rdf", True),
     "declared as an archive": ("application/zip", None, "/a.pdf", True),
     "declared as text": ("text/plain", None, "/a.md", True),
     "named by a header": (ANY, 'attachment; filename="a;b.pdf"; size=1', "/get?id=1", True),
@@ -131,7 +132,7 @@ FILES = {
 @each_row(FILES)
 def test_a_file_of_any_type_is_what_its_name_says(declared, disposition, path, read):
     headers = [("Content-Type", declared), *([("Content-Disposition", disposition)] if disposition else [])]
-    assert wanted(f"http://a.test{path}", headers, {PDF, "text/markdown"}) is read
+    assert wanted(f"http://a.test{path}", headers, {PDF, "text/markdown", "application/rss+xml"}) is read
 
 
 def test_a_header_is_found_in_any_case_and_the_first_counts():

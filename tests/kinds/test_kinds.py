@@ -186,6 +186,12 @@ FEEDS = {
         "<dc:description>words</dc:description></item></channel></rss>",
         *("A", "", ["B"], "B\nwords", "", []),
     ),
+    "Atom: a group of Media RSS serves where there is no other (kurtmckee/feedparser, media_group.xml)": (
+        '<feed xmlns="http://www.w3.org/2005/Atom" xmlns:media="http://search.yahoo.com/mrss/"><title>A</title><entry>'
+        '<title>B</title><link href="b"/><media:group><media:title>m</media:title><media:content url="m.mp4"/>'
+        "<media:description>words</media:description></media:group></entry></feed>",
+        *("A", "", ["B"], "B\nwords", "", [("/dir/b", "B")]),
+    ),
     "broken": (
         "<rss><channel><title>A</title></x><item><title>B</title><link>b</item><y>\x00",
         *("A", "", ["B"], "B", "", [("/dir/b", "B")]),

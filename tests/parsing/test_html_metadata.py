@@ -52,6 +52,13 @@ FACTS = {
         "canonical_url",
         "http://a.org/dir/b",
     ),
+    # Google, "5 common mistakes with rel=canonical"; GoogleChrome/lighthouse#4973
+    "canonical, twice": (
+        "<link rel=canonical href=/x><link rel=canonical href='/x#y'>",
+        "canonical_url",
+        "http://a.org/x",
+    ),
+    "canonical, two that differ": ("<link rel=canonical href=/x><link rel=canonical href=/y>", "canonical_url", None),
 }
 
 
@@ -83,6 +90,15 @@ DATES = {
         MARCH_5,
     ),
     "a microformat": ("<time datetime=1999-01-01></time><time class='x dt-published'>2024-03-05</time>", MARCH_5),
+    # adbar/htmldate, tests/eval: Blogger, Drupal, and pages of newspapers
+    "hAtom": ("<abbr class=published title=2024-03-05T00:00:00Z>Tuesday</abbr><time>1999-01-01</time>", MARCH_5),
+    "an abbreviation": ("<abbr title=2024-03-05>Tuesday</abbr>", None),
+    "microdata, in content": ("<span itemprop=datePublished content=2024-03-05>Tuesday</span>", MARCH_5),
+    "microdata, in datetime": ("<div itemprop=datePublished datetime='2024-03-05 00:00:00'>Tuesday</div>", MARCH_5),
+    "microdata, in text": ("<p itemprop=datePublished>5. März 2024</p>", MARCH_5),
+    "microdata of a comment": ("<div class=comments><p itemprop=datePublished>2024-03-05</div>", None),
+    "RDFa of Drupal": ("<span property=schema:dateCreated content=2024-03-05></span>", MARCH_5),
+    "Open Graph of an article": ("<meta property=og:article:published_time content=2024-03-05>", MARCH_5),
     "the only time": ("<time datetime=2024-03-05>yesterday</time>", MARCH_5),
     "one time twice": ("<time datetime=2024-03-05></time><time>2024-03-05</time>", MARCH_5),
     "two times": ("<time>2024-03-05</time><time>2024-03-06</time>", None),

@@ -3,10 +3,13 @@
 import doctest
 from pathlib import Path
 
+import pytest
 from hypothesis import given, strategies as st
 
 from beamtrawl.transforms.http import link_header
 from beamtrawl.transforms.http.link_header import parse_link
+from beamtrawl.transforms.parsing.html_links import followed
+from beamtrawl.transforms.parsing.html_page import parse_page
 from beamtrawl.transforms.parsing.rel_canonical import Ignored, declared, header_links, judge
 from beamtrawl.transforms.urls.canonical import url_key
 from tests.support.crawls import crawl, rows
@@ -96,6 +99,7 @@ DECLARED = {
     "itself": (URL, None, (URL, Ignored.ITSELF)),
     "itself, with noise": (URL + "&utm_source=a", None, (URL + "&utm_source=a", Ignored.ITSELF)),
     "another host of the domain": ("https://a.test/x", None, ("https://a.test/x", None)),
+    "without a scheme": ("http://www.a.test/d/a.test/x", None, ("http://www.a.test/d/a.test/x", Ignored.NO_SCHEME)),
     "another domain": ("http://b.test/x", None, ("http://b.test/x", Ignored.OTHER_DOMAIN)),
 }
 
@@ -104,6 +108,19 @@ DECLARED = {
 def test_what_a_page_names(in_page: str | None, in_header: str | None, expected: tuple[str, str]) -> None:
     headers = [("Link", f"<{in_header}>; rel=canonical")] if in_header else []
     assert declared(URL, in_page, headers) == expected
+
+
+# Google, "5 common mistakes with rel=canonical": absolute URLs mistakenly written as relative URLs
+@pytest.mark.parametrize(
+    "reference",
+    ["www.a.test/x", "WWW.A.test", "a.test/x", "/www.a.test/x", "http:/www.a.test/x", "http//www.a.test/x"],
+)
+def test_a_canonical_link_without_scheme_is_no_request(reference: str) -> None:
+    body = f"<title>T</title><link rel=canonical href='{reference}'><p>x<a href='www.a.test/x'>x</a>".encode()
+    found = parse_page(body, "http://www.a.test/d/p", "text/html", [], "robot")
+    assert [(link.url, link.kind) for link in found.links if followed(link, False)] == [
+        ("http://www.a.test/d/www.a.test/x", "a")  # as in browsers
+    ]
 
 
 WORDS = " ".join(f"word{n}" for n in range(100))

@@ -69,8 +69,7 @@ def seen_before(batch: Batch) -> Iterator[Batch]:
     firsts = list(map(stands_for, table["reason"].filter(is_alias).to_pylist()))
     values = {"url": pa.array(firsts, pa.string()), "host": pa.array(map(host, firsts), pa.string())}
     replaced = {name: pc.replace_with_mask(table[name], is_alias, column) for name, column in values.items()}
-    table = with_columns(table, **replaced)
-    yield batch[0], to_ipc(conform(table, CONTENTS_OF_URLS))
+    yield batch[0], to_ipc(conform(with_columns(table, **replaced), CONTENTS_OF_URLS))
 
 
 def keepers(pairs: Batch) -> Iterator[Batch]:

@@ -110,9 +110,7 @@ def undo(rule: Rule, url: str) -> str | None:
         return None
     if rule.kind == Kind.INDEX_PAGE:
         return f"{start}{path}{rule.detail}{tail}" if path.endswith("/") else None
-    if rule.kind == Kind.TRAILING_SLASH:
-        return f"{start}{path}/{tail}" if not path.endswith("/") else None
-    return None
+    return f"{start}{path}/{tail}" if rule.kind == Kind.TRAILING_SLASH and not path.endswith("/") else None
 
 
 class Rules:
@@ -220,9 +218,7 @@ def _differing_parameter(one: str, other: str) -> str | None:
     """The name of the only parameter in which two queries differ."""
     pieces = [query.split("&") if query else [] for query in (one, other)]
     names = {piece.partition("=")[0] for piece in set(pieces[0]) ^ set(pieces[1])}
-    if len(names) != 1 or _without(one, *names) != _without(other, *names):
-        return None
-    return names.pop()
+    return names.pop() if len(names) == 1 and _without(one, *names) == _without(other, *names) else None
 
 
 def _without(query: str, name: str) -> str:

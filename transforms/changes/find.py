@@ -31,9 +31,7 @@ class Since(NamedTuple):
 
     def __str__(self) -> str:
         """As `parse_since` takes it."""
-        if self.time is None:
-            return str(self.round)
-        return self.time.replace(tzinfo=None).isoformat()
+        return str(self.round) if self.time is None else self.time.replace(tzinfo=None).isoformat()
 
 
 class Change(NamedTuple):

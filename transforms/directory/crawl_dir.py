@@ -50,9 +50,7 @@ def next_step(manifests: Iterable[Manifest]) -> Step:
     for manifest in manifests:
         if manifest.step in last:
             last[manifest.step] = max(last[manifest.step], manifest.round)
-    if last["fetch"] > last["update"]:
-        return Step("update", last["fetch"])
-    return Step("fetch", last["update"] + 1)
+    return Step("update", last["fetch"]) if last["fetch"] > last["update"] else Step("fetch", last["update"] + 1)
 
 
 def last_updated(manifests: Iterable[Manifest]) -> int:

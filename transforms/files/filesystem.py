@@ -32,9 +32,7 @@ def store_of(path: str) -> Store:
     for prefix, store in _MOUNTED.items():
         if path.startswith(prefix) or path == prefix[:-1]:
             return store
-    if not _SCHEME.match(path):
-        return _LOCAL
-    return _OBJECTS if is_object(path) else _BEAM
+    return _LOCAL if not _SCHEME.match(path) else _OBJECTS if is_object(path) else _BEAM
 
 
 @contextlib.contextmanager

@@ -152,9 +152,7 @@ def _take(file: pq.ParquetFile, rows: pa.Table) -> Iterator[pa.Table]:
 
 def first_rows(rows: pa.Table, count: int) -> pa.Table:
     """The `count` rows that come first by `_RANKS`, in any order."""
-    if rows.num_rows <= count:
-        return rows
-    return rows.take(pc.select_k_unstable(rows, count, list(_RANKS)))
+    return rows if rows.num_rows <= count else rows.take(pc.select_k_unstable(rows, count, list(_RANKS)))
 
 
 def _may_precede(rows: pa.Table, depth: int, priority: float) -> pa.ChunkedArray:

@@ -36,6 +36,7 @@ BY_EXTENSION = {
     **ZIP_EXTENSIONS,
     **{f"{name[:-1]}m": essence for name, essence in ZIP_EXTENSIONS.items() if name.endswith("x")},  # with macros
     **dict.fromkeys(("md", "markdown"), "text/markdown"),
+    **{"rss": "application/rss+xml", "rdf": "application/rss+xml", "atom": "application/atom+xml"},
     "pdf": "application/pdf",
 }
 """Types of files that are often declared as one of GENERIC or as text, by their extension."""
@@ -60,6 +61,9 @@ _XML_START = re.compile(rb"[\t\n\x0c\r ]*<\?xml")
 _XML = frozenset({"application/xml", "text/xml"})  # in which XHTML is a page, as in browsers
 _XHTML_START = re.compile(
     rb"(?s)(?:[^<]*+(?><!--.*?-->|<\?[^>]*>|<![^-][^>]*>))*+[^<]*+<html\s[^>]*xmlns=.http://www\.w3\.org/1999/xhtml[\"']"
+)
+_FEED_START = re.compile(
+    rb"(?s)(?:\xef\xbb\xbf)?(?:\s*+<(?:!--.*?--|[!?][^>]*)>)*+\s*+<(?:rss|(feed)|rdf:RDF(?=[^>]*http://purl\.org/rss/))[\s>]"
 )
 _KNOWN_MARKS = {
     b"%PDF-": "application/pdf",
@@ -142,10 +146,15 @@ def media_type(content_type: str | None, body: bytes) -> str:
     if essence is None or essence in UNKNOWN:
         essence = sniff(body)
     elif essence in GENERIC:
-        essence = _marked(body) or essence
+        essence = _marked(body) or _feed(body) or essence
     elif essence in HTML | TEXT:
-        essence = _not_text(body, charset) or essence
+        essence = _not_text(body, charset) or (_feed(body) if essence == "text/html" else None) or essence
     return "application/xhtml+xml" if essence in _XML and _XHTML_START.match(body[:_SNIFF_BYTES]) else essence
+
+
+def _feed(body: bytes) -> str | None:
+    """The type of a feed, which servers often declare as HTML; None for other bytes."""
+    return (match := _FEED_START.match(body[:_SNIFF_BYTES])) and f"application/{'atom' if match[1] else 'rss'}+xml"
 
 
 def _not_text(body: bytes, charset: str | None) -> str | None:
@@ -186,11 +195,8 @@ def sniff(body: bytes) -> str:
         return "text/xml"
     if head.startswith((_UTF_8_MARK, *_UTF_16_MARKS)):
         return "text/plain"
-    if marked := _marked(body):
-        return marked
-    if head.startswith(_BINARY_MARKS) or _BINARY_BYTE.search(head):
-        return "application/octet-stream"
-    return "text/plain"
+    is_binary = head.startswith(_BINARY_MARKS) or _BINARY_BYTE.search(head)
+    return _marked(body) or ("application/octet-stream" if is_binary else "text/plain")
 
 
 def _marked(body: bytes) -> str | None:

@@ -120,9 +120,9 @@ def _text(element: Any, *names: str) -> str:
 
 
 def _fields(element: Any, *names: str) -> list[Any]:
-    """The children of these names, in the order of names; those of another namespace, as of Media RSS, come last."""
+    """The children of these names, in the order of names; those of another namespace, and of Media RSS, come last."""
     space = element.tag.rpartition("}")[0]
-    named = [child for child in element if xml_tree.local_name(child) in names]
+    named = [child for child in (*element, *element.iterfind("{*}group/*")) if xml_tree.local_name(child) in names]
     return sorted(
         named, key=lambda child: (child.tag.rpartition("}")[0] != space, names.index(xml_tree.local_name(child)))
     )

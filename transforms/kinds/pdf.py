@@ -9,6 +9,7 @@ from . import guarded
 
 _FACTS = {"Author": "author", "Creator": "creator", "Producer": "producer"}
 
+_CALLED = re.compile(r"^(?=.*[^\W\d_]{2}).{2,60}(?<![.,;:-])$")  # a line that is a title, not of running text
 # D:20260305193000+09'00' or a prefix of it (ISO 32000-1, 7.9.4).
 _DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?([Zz]|[+-]\d\d)?'?(\d\d)?.*", re.ASCII | re.DOTALL)
 
@@ -28,11 +29,13 @@ class Pdf:
         found = self._guarded.read(source.body, MAX_BYTES)
         metadata = found["metadata"]
         headings = found["headings"]
+        first = next(iter(found["text"].split("\n")), "").strip() if headings else ""
+        titles = [metadata.get("Title", "").strip("\0 "), *_CALLED.findall(first), *headings]
         facts = {name: metadata.get(key, "") for key, name in _FACTS.items()}
         facts |= {name: str(found[name]) for name in ("pages", "pages_read")}
         return source.page(
             found["text"],
-            title=metadata.get("Title") or next(iter(headings), ""),
+            title=next((title for title in titles if title.lower() not in ("", "untitled")), ""),  # as in pdf.js
             description=metadata.get("Subject", ""),
             keywords=metadata.get("Keywords", ""),
             headings=headings,

@@ -12,10 +12,18 @@ _EARLIEST_YEAR, _LATEST_YEAR = 1970, 2100  # other years are typing errors
 # Accepted beyond the standard, because they are common and unambiguous: month and day without leading zero, a space
 # instead of T or before the zone, a zone without colon.
 _ISO = re.compile(
-    r"(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2})(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d*))?)?"
+    r"(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2})(?:[T ]+([01]?\d|2[0-3]|24(?=:00)):(\d{2})(?::(\d{2})(?:[.,](\d*))?)?"
     r" ?(Z|UTC|GMT|[+-]\d{2}:?(?:\d{2})?)?)?)?)?",
     re.ASCII | re.IGNORECASE,
 )
+# RFC 822, 5.1, and the names that mean one zone wherever they are written.
+_OFFSETS = (
+    "HST-10 AKST-09 AKDT-08 PST-08 PDT-07 MST-07 MDT-06 CST-06 CDT-05 EST-05 EDT-04 UT+00 UTC+00 GMT+00 Z+00 WET+00"
+    " WEST+01 BST+01 CET+01 MET+01 MEZ+01 CEST+02 MEST+02 MESZ+02 EET+02 EEST+03 MSK+03 HKT+08 SGT+08 AWST+08 JST+09"
+    " KST+09 AEST+10 AEDT+11 NZST+12 NZDT+13"
+)
+_ZONES = {zone[:-3]: f" {zone[-3:]}00" for zone in _OFFSETS.split()}
+_NAMED_ZONE = re.compile(rf"(?<=:\d\d) ?(?:({'|'.join(_ZONES)})$|(?:GMT|UTC)(?=[+-]\d\d))", re.IGNORECASE)
 _COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})", re.ASCII)
 
 _EARLIEST_PAGE = 1900  # years before it are typing errors, and those after _LATEST_YEAR
@@ -34,27 +42,13 @@ _DAY_FIRST = re.compile(
 _MONTH_FIRST = re.compile(r"(?:[^\W\d]+, +)?([^\W\d]{3,})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\b.*", re.DOTALL)
 # The beginnings of the names of each month: English, German, Dutch, Danish, Swedish, French, Italian, Spanish,
 # Portuguese, Polish, Turkish, Russian, Ukrainian.
-_MONTHS = {
-    start: number
-    for number, starts in enumerate(
-        (
-            "jan gen ene sty oca янв січ",
-            "feb fév lut şub фев лют fev",
-            "mar mär maa mrt мар бер",
-            "apr avr abr kwi nis апр кві",
-            "may mai maj mei mag мая май тра",
-            "jun juin giu cze haz июн чер",
-            "jul juil lug lip tem июл лип",
-            "aug aoû ago sie ağu авг сер",
-            "sep set wrz eyl сен вер",
-            "oct okt ott out paź eki окт жов",
-            "nov lis kas ноя лис",
-            "dec dez déc dic gru ara дек гру",
-        ),
-        start=1,
-    )
-    for start in starts.split()
-}
+_NAMES = (
+    "jan gen ene sty oca янв січ/feb fév lut şub фев лют fev/mar mär maa mrt мар бер/apr avr abr kwi nis апр кві"
+    "/may mai maj mei mag мая май тра/jun juin giu cze haz июн чер/jul juil lug lip tem июл лип"
+    "/aug aoû ago sie ağu авг сер/sep set wrz eyl сен вер/oct okt ott out paź eki окт жов"
+    "/nov lis kas ноя лис/dec dez déc dic gru ara дек гру"
+)
+_MONTHS = {start: number for number, starts in enumerate(_NAMES.split("/"), 1) for start in starts.split()}
 
 _MAIN = ("mainEntity", "mainEntityOfPage")
 _DATES = ("datePublished", "dateCreated")
@@ -77,7 +71,7 @@ def feed_date(text: str) -> datetime | None:
     >>> str(feed_date("2026-03-05T19:30+09:00")), str(feed_date("2026-03")), feed_date("yesterday")
     ('2026-03-05 10:30:00+00:00', '2026-03-01 00:00:00+00:00', None)
     """
-    text = text.strip()
+    text = _with_offset(text.strip())
     if not text or len(text) > _LONGEST:
         return None
     try:
@@ -98,7 +92,13 @@ def _iso(text: str) -> datetime | None:
     month, day, hour, minute, second = (int(part or 0) for part in [*rest, *(None,) * (5 - len(rest))])
     second = min(second, 59)  # leap seconds
     microsecond = int(fraction[:6].ljust(6, "0"))
-    return datetime(int(year), month or 1, day or 1, hour, minute, second, microsecond, _zone(zone))
+    return datetime(int(year), month or 1, day or 1, 0, minute, second, microsecond, _zone(zone)) + timedelta(
+        hours=hour
+    )
+
+
+def _with_offset(text: str) -> str:
+    return _NAMED_ZONE.sub(lambda zone: _ZONES[zone[1].upper()] if zone[1] else " ", text)
 
 
 def _zone(text: str | None) -> timezone:
@@ -120,7 +120,7 @@ def parse_date(text: str) -> datetime | None:
     >>> parse_date("Tue, 05 Mar 2024 10:00:00 +0900").isoformat(), parse_date("3/5/2024")
     ('2024-03-05T01:00:00+00:00', None)
     """
-    text = " ".join(text.split())
+    text = _with_offset(" ".join(text.split()))
     if not text or len(text) > _LONGEST:
         return None
     for parser in (datetime.fromisoformat, _in_digits, email.utils.parsedate_to_datetime, _in_words):

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from turbohtml import Element
 
 from ..sections.section import usable_id
-from ..urls.canonical import canonicalize, resolve
+from ..urls.canonical import canonicalize, resolve, site
 from ..urls.relations import NOT_ENDORSING, UNENDORSED
 from .html_tree import URL_ATTRIBUTES, Elements, is_html
 from .text_layout import BLOCK_TAGS, LAYOUT, beginning, collapse
@@ -76,7 +76,7 @@ def followed(link: Link, nofollow: bool, kinds: frozenset[str] = FOLLOWED_KINDS)
     if not link.rel:
         return link.kind != "link"
     relations = set(link.rel.lower().split())
-    if relations & UNENDORSED:
+    if relations & UNENDORSED or (link.kind == "canonical" and lacks_scheme(link.url)):
         return False
     return link.kind != "link" or (bool(relations & _PAGE_RELATIONS) and "stylesheet" not in relations)
 
@@ -91,7 +91,15 @@ def why_not_followed(link: Link, nofollow: bool, kinds: frozenset[str] = FOLLOWE
         return f"links of kind {link.kind} are not followed"
     if unendorsed := sorted(set(link.rel.lower().split()) & UNENDORSED):
         return f"rel={' '.join(unendorsed)}"
+    if link.kind == "canonical":
+        return "it has no http:// before the name of its host, so it is a path"
     return f"link rel={' '.join(link.rel.split()) or chr(34) * 2} leads to no page"
+
+
+def lacks_scheme(url: str) -> bool:
+    """Whether a canonical link was written without `http://`: it has the name of its site in its path."""
+    _, _, name, *path = url.lower().split("/")
+    return site(name) in map(site, path)
 
 
 def base_url(elements: Elements, url: str) -> str:

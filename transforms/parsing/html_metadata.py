@@ -27,13 +27,19 @@ _TAG = "article:tag"  # holds one keyword; repeated
 
 _DATE_NAMES = (
     "article:published_time og:published_time datepublished citation_publication_date citation_date dc.date.issued"
-    " dcterms.issued dc.date.created dcterms.created dc.date dcterms.date parsely-pub-date publish-date publishdate"
-    " pubdate date"
+    " dcterms.issued dc.date.created dcterms.created dc.date dc:date dcterms.date parsely-pub-date publish-date"
+    " publishdate pubdate og:article:published_time shareaholic:article_published_time rnews:datepublished"
+    " publication_date published_date date_published sailthru.date date"
 )
 """Names of meta tags with a publication date, the most reliable first."""
 
 _JSON_LD = "application/ld+json"
-_PUBLISHED_CLASSES = frozenset({"dt-published", "published", "entry-date"})  # of microformats, and WordPress
+# Of HTML and WordPress, microdata, and microformats: hAtom, of all blogs of a large host, has the date in `title`.
+_PUBLISHED = (
+    "time:is([pubdate], .dt-published, .published, .entry-date), [itemprop=datepublished i], abbr.published"
+    ", [property='schema:dateCreated']"
+)
+_DATED = f"time, {_PUBLISHED}"
 _MAX_TIMES = 1_000  # time elements read per page
 _RIGHTS = ("dc.rights", "dcterms.rights")
 _MAX_NODES = 2_000  # of JSON-LD read per page for licences
@@ -95,27 +101,26 @@ def keywords(tags: Meta) -> str:
     return tags.first(*_KEYWORDS) or ", ".join(content for name, content in tags.tags if name == _TAG)[:MAX_FACT]
 
 
-def published_at(elements: Elements, tags: Meta) -> datetime | None:
+def published_at(root: Element, elements: Elements, tags: Meta) -> datetime | None:
     """The publication date that the page states, in UTC; None if there is no valid one.
 
-    Taken from meta tags, else JSON-LD, else a `time` element marked as publication date, else the only `time` element;
-    those of comments are none of the page.
+    Taken from meta tags, else JSON-LD, else an element marked as publication date, else the only `time` element; those
+    of comments are none of the page.
     """
-    return next((moment for text in _stated_dates(elements, tags) if (moment := parse_date(text))), None)
+    return next((moment for text in _stated_dates(root, elements, tags) if (moment := parse_date(text))), None)
 
 
-def _stated_dates(elements: Elements, tags: Meta) -> Iterator[str]:
+def _stated_dates(root: Element, elements: Elements, tags: Meta) -> Iterator[str]:
     yield from tags.contents(_DATE_NAMES.split())
     yield from json_ld_dates(_json_ld(elements))
     times = set()
-    for element in elements.describing["time"][:_MAX_TIMES]:
+    dated = itertools.islice(root.select(_DATED), _MAX_TIMES)
+    for element in (element for element in dated if element.closest(_COMMENTS) is None):
         get = element.attr
-        when = get("datetime") or element.text
-        if element.closest(_COMMENTS) is not None:
-            continue
-        times.add(when)
-        is_publication = get("pubdate") is not None or (get("itemprop") or "").lower() == "datepublished"
-        if is_publication or not _PUBLISHED_CLASSES.isdisjoint((get("class") or "").lower().split()):
+        when = get("datetime") or get("content") or get("title") or element.text
+        if element.tag == "time":
+            times.add(when)
+        if element.closest(_PUBLISHED) is element:
             yield when
     if len(times) == 1:
         yield from times
@@ -140,9 +145,7 @@ def licence(root: Element, elements: Elements, tags: Meta, url: str, base: str) 
 
 
 def canonical_url(elements: Elements, base: str, charset: str = "utf-8") -> str | None:
-    """The canonical form of the first usable `<link rel=canonical>`; None if there is none."""
-    for element in elements.describing["link"]:
-        is_canonical = "canonical" in (element.attr("rel") or "").lower().split()
-        if is_canonical and (url := canonicalize(element.attr("href") or "", base, charset)):
-            return url
-    return None
+    """The canonical form of the usable `<link rel=canonical>`; None if there is none, or if several differ."""
+    found = (link for link in elements.describing["link"] if "canonical" in (link.attr("rel") or "").lower().split())
+    named = {canonicalize(link.attr("href") or "", base, charset) for link in found} - {None}
+    return named.pop() if len(named) == 1 else None

@@ -74,7 +74,7 @@ def html_page(source: Source) -> Page:
     directives |= Directives(usage=Usage(rsl=page_rsl.of_page(elements.describing, base, source.url)))
     links = html_links.links(elements, source.url, base, charset)
     canonical_url = html_metadata.canonical_url(elements, base, charset)
-    published_at = html_metadata.published_at(elements, meta)
+    published_at = html_metadata.published_at(root, elements, meta)
     title = html_metadata.title(elements, meta)
     stated = (root.attr("lang") or "", root.attr("xml:lang") or "", meta.language, source.language)
     traits = spam.traits(root, text)

@@ -59,7 +59,7 @@ URL_ATTRIBUTES = {
 }
 """The attribute that holds the reference of an element."""
 
-_DESCRIBING = frozenset({"base", "link", "meta", "script", "time", "title"})
+_DESCRIBING = frozenset({"base", "link", "meta", "script", "title"})
 _INERT = ("noscript", "template")
 _SOUGHT = tuple(sorted({*URL_ATTRIBUTES, "source", *_DESCRIBING}))  # source has a srcset, meta a refresh
 
@@ -68,7 +68,7 @@ class Elements(NamedTuple):
     """The elements of a page that say where it leads and what it is, each list in document order."""
 
     all: list[tuple[str, Element]]  # (tag, element) of these, and of those that may hold a reference
-    describing: defaultdict[str, list[Element]]  # by tag: base, link, meta, script, time, title
+    describing: defaultdict[str, list[Element]]  # by tag: base, link, meta, script, title
 
 
 class Tree(NamedTuple):

@@ -229,17 +229,19 @@ def _twins(math: Element) -> Iterator[Element]:
 
 def _surroundings(root: Element, headers: list[Element]) -> Iterator[Element]:
     """The elements that are boilerplate by what they are or are called; puts all headers into the list."""
-    cores, asides = list[Element](), 0
+    cores, beside, asides = list[Element](), list[Element](), 0
     for element in root.iter_elements(_LOOKED_AT):  # few are kept: a page may have a million
         tag = element.tag
         if tag in _SURROUNDINGS:
             asides += tag == "aside"
             if tag != "aside" or asides > _MAX_ASIDES or not _is_call_out(element):
-                yield element
+                beside.append(element)
         elif tag == "header":
             headers.append(element)
         elif len(cores) < _MAX_CORES:
             cores.append(element)
+    layout = _around(core for core in cores if core.tag == "main")  # an end tag may be missing (HTML, 4.4.14)
+    yield from (element for element in beside if element not in layout)
     named = [element for element in root.select(_MAYBE_NAMED) if _is_named(element)]
     around_cores = _around(cores) if named else ()
     yield from (element for element in named if element not in around_cores)

@@ -12,7 +12,7 @@ from ..http.link_header import parse_link
 from ..http.reply import Headers
 from ..tables.schemas import DocumentRow
 from ..urls.canonical import canonicalize, domain, host, owner, url_key
-from .html_links import MAX_ANCHOR, Link, followed, link_kind
+from .html_links import MAX_ANCHOR, Link, followed, lacks_scheme, link_kind
 
 CROWD = 5
 """Number of pages of a site with different contents that name one page from which on the links are a template error."""
@@ -28,6 +28,8 @@ class Ignored(StrEnum):
     """It names the page itself."""
     AMBIGUOUS = "ambiguous"
     """The page and its headers name different URLs."""
+    NO_SCHEME = "no_scheme"
+    """It was meant to be `http://www.a.org/x` and is `www.a.org/x`, a path: `html_links.lacks_scheme`."""
     OTHER_DOMAIN = "other_domain"
     """It names a page of another registered domain."""
     DEAD = "dead"
@@ -60,8 +62,9 @@ def declared(url: str, in_page: str | None, headers: Headers) -> tuple[str | Non
         return named[0], Ignored.AMBIGUOUS
     if url_key(named[0]) == url_key(url):
         return named[0], Ignored.ITSELF
-    is_near = domain(host(named[0])) == domain(host(url))
-    return named[0], None if is_near else Ignored.OTHER_DOMAIN
+    if lacks_scheme(named[0]):
+        return named[0], Ignored.NO_SCHEME
+    return named[0], None if domain(host(named[0])) == domain(host(url)) else Ignored.OTHER_DOMAIN
 
 
 def judge(

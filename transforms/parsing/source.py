@@ -171,5 +171,5 @@ def _fact(text: str) -> str:
 
 
 def _storable(text: str) -> str:
-    """The text without lone surrogates, which UTF-8 cannot encode."""
-    return text.encode("utf-8", "replace").decode()
+    """The text without lone surrogates, which UTF-8 cannot encode, and NUL, which ends strings of other programs."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")

@@ -136,9 +136,7 @@ def browser_rules(
 
 def shared_queue_name(host: str, scope: str, addresses: Sequence[str] = ()) -> str:
     """Return the name of a host's queue: its name without the port, its registered domain, or its lowest address."""
-    if scope == "domain":
-        return domain(host)
-    return min(addresses, default=host_name(host))
+    return domain(host) if scope == "domain" else min(addresses, default=host_name(host))
 
 
 def next_action(

@@ -80,9 +80,7 @@ def verdict_of(status: int | None) -> Verdict:
         return Verdict.UNREACHABLE
     if status in (401, 403):
         return Verdict.DENY_ALL
-    if 200 <= status < 300:
-        return Verdict.RULES
-    return Verdict.ALLOW_ALL if 300 <= status < 500 else Verdict.UNREACHABLE
+    return Verdict.RULES if 200 <= status < 300 else Verdict.ALLOW_ALL if 300 <= status < 500 else Verdict.UNREACHABLE
 
 
 def expires_at(
@@ -261,8 +259,7 @@ def _records(body: bytes) -> Iterator[tuple[str, bytes, int]]:
         body = _TAG.sub(b"\n", body)
     line_at, counted = 1, 0
     for match in _LINE.finditer(body):
-        line = match[0][:_MAX_LINE]
-        content = line.partition(b"#")[0]
+        content = match[0][:_MAX_LINE].partition(b"#")[0]
         name, _, value = content.partition(b":")
         field = _FIELDS.get(name.strip().lower())
         if field is None and len(words := content.split()) == 2:  # the colon is missing

@@ -128,9 +128,7 @@ def _type_of(kind: pa.DataType) -> str:
         return f"MAP({_type_of(kind.key_type)}, {_type_of(kind.item_type)})"
     if pa.types.is_struct(kind):
         return f"STRUCT({columns_of(pa.schema(list(kind)))})"
-    if pa.types.is_fixed_size_binary(kind):
-        return "BLOB"
-    return _TYPES[kind]
+    return "BLOB" if pa.types.is_fixed_size_binary(kind) else _TYPES[kind]
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, crawl: CrawlDir, files: Sequence[TableFile], name: str) -> str:

@@ -106,9 +106,7 @@ class Known:
         """
         own, shared = (shape.template, kind), (ANY, kind)
         sources, of_new = (sources_of(name, shape.referrer, shape.source) for name in (own, shared))
-        if self.has_proved(own):
-            return (own, *of_new[:1], *sources)
-        return (shared, *of_new, *(sources or [own]))
+        return (own, *of_new[:1], *sources) if self.has_proved(own) else (shared, *of_new, *(sources or [own]))
 
     def names_above(self, name: Name) -> tuple[Name, ...]:
         """The row from which that of a name starts, and that."""

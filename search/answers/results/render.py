@@ -93,9 +93,7 @@ _FACETS = {"crawl": "Crawl", "site": "Site", "lang": "Language", "type": "Type",
 
 
 def _label(facet: str, value: str) -> str:
-    if facet != "type":
-        return value
-    return "HTML" if value in _HTML else KINDS.get(value, value)
+    return value if facet != "type" else "HTML" if value in _HTML else KINDS.get(value, value)
 
 
 def bounded(title: str) -> str:

@@ -28,12 +28,14 @@ class Content:
         self._lines: list[str] = []
         self._links: dict[tuple[str, str], None] = {}
         self._left, self._ends_at = max_text, ends_at
+        self.initial = ""  # begins the next line
 
     def line(self, text: str, is_heading: bool = False) -> None:
         """Add a block of text; white space is collapsed, and an empty block is left out."""
         if time.process_time() >= self._ends_at:
             raise Enough
-        if not (text := " ".join(text.split())):
+        text, self.initial = " ".join((self.initial + text).split()), ""
+        if not text:
             return
         self._lines.append(text[: self._left])
         if is_heading and len(self.headings) < _MAX_HEADINGS:

@@ -10,7 +10,7 @@ from .archive import Archive, resolved
 from .content import Content, Enough, Unreadable
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
-_CHAPTERS = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
+_CHAPTERS = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml", "image/svg+xml")
 _FACTS = {
     "title": "title",
     "description": "description",

@@ -17,11 +17,11 @@ def read(archive: Archive, main: str, content: Content) -> None:
     root = markup.tree(archive.read(main))
     slides = dict.fromkeys(targets.get(_relation(slide), "") for slide in root.iter("{*}sldId"))
     for slide in filter(archive.has, slides):
-        if not _read_slide(archive, slide, content):
+        if not read_shapes(archive, slide, content):
             continue
         for kind in ("diagramData", "notesSlide"):
             for part in package.related(archive, slide, kind):
-                _read_slide(archive, part, content)
+                read_shapes(archive, part, content)
 
 
 def _relation(element: Any) -> str:
@@ -29,8 +29,8 @@ def _relation(element: Any) -> str:
     return next((value for name, value in element.attrib.items() if name.endswith("}id")), "")
 
 
-def _read_slide(archive: Archive, part: str, content: Content) -> bool:
-    """Whether the slide is shown; its text is added then."""
+def read_shapes(archive: Archive, part: str, content: Content) -> bool:
+    """Whether a slide, or a drawing of another file, is shown; the text of its shapes is added then."""
     links = package.links(archive, part)
     with archive.open(part) as stream:
         in_fallback = 0

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from . import markup, numbers, package
 from .archive import Archive
 from .content import Content
+from .presentation import read_shapes
 
 _MAX_STRINGS = 16_000_000  # characters of the table of strings, of which a document's text is a part
 
@@ -28,6 +29,9 @@ def read(archive: Archive, main: str, content: Content) -> None:
         if archive.has(part) and not sheet.get("state", "").lower().endswith("hidden"):
             content.line(sheet.get("name", ""), is_heading=True)
             _read_sheet(archive, part, values, content)
+            for drawing in package.related(archive, part, "drawing"):
+                for shapes in (drawing, *package.related(archive, drawing, "diagramData")):
+                    read_shapes(archive, shapes, content)
 
 
 def _strings(archive: Archive, part: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Any
 from . import markup, package
 from .archive import Archive
 from .content import Content
+from .presentation import read_shapes
 
 _SKIPPED = ("Fallback", "moveFrom", "del", "pPr", "rPr", "instrText", "rt", "txbxContent")
 _NAMESPACE = "wordprocessingml"  # of paragraphs; those of drawings and formulas differ
@@ -17,7 +18,7 @@ _LEVELS = range(9)  # 9 is body text (17.3.1.20)
 
 
 def read(archive: Archive, main: str, content: Content) -> None:
-    """Add body, footnotes and endnotes. Headers, footers, comments, and what is deleted or hidden are left out."""
+    """Add body, notes and diagrams. Headers, footers, comments, and what is deleted or hidden are left out."""
     headings = set[str]()
     for part in package.related(archive, main, "styles"):
         headings |= _heading_styles(markup.tree(archive.read(part)), content)
@@ -25,6 +26,8 @@ def read(archive: Archive, main: str, content: Content) -> None:
     for kind in ("footnotes", "endnotes"):
         for part in package.related(archive, main, kind):
             _read_part(archive, part, headings, content)
+    for part in package.related(archive, main, "diagramData"):
+        read_shapes(archive, part, content)
 
 
 def _read_part(archive: Archive, part: str, headings: set[str], content: Content) -> None:
@@ -48,7 +51,11 @@ def _read_paragraph(paragraph: Any, links: dict[str, str], headings: set[str], c
         elif name == "fldSimple":
             _read_field(markup.attribute(child, "instr"), content)
     _read_field("".join(element.text or "" for element in paragraph.iter("{*}instrText")), content)
-    content.line("".join(_pieces(paragraph)), _is_heading(paragraph, headings))
+    text, frames = "".join(_pieces(paragraph)), paragraph.iterfind("{*}pPr/{*}framePr")
+    if any(markup.attribute(frame, "dropCap") in ("drop", "margin") for frame in frames):  # 17.3.1.11
+        content.initial = text
+    else:
+        content.line(text, _is_heading(paragraph, headings))
 
 
 def _read_field(instruction: str, content: Content) -> None:
