@@ -38,7 +38,9 @@ def reindex(crawl: CrawlDir, settings: Settings, engine: Engine) -> Manifest:
 
 def rank_anew(crawl: CrawlDir, engine: Engine) -> list[Manifest]:
     """Rank the index if it was ranked before it was made anew, also by a program that was killed since."""
-    return [rank(crawl, engine, datetime.now(UTC))] if has_lost_ranks(crawl.manifests()) else []
+    if not has_lost_ranks(crawl.manifests()):
+        return []
+    return [rank(crawl, engine, datetime.now(UTC))]
 
 
 def differs(crawl: CrawlDir, manifests: Sequence[Manifest], wanted: IndexScope) -> bool:

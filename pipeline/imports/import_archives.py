@@ -215,7 +215,8 @@ def _import_part(run: _Import, part: Sequence[Slice], rights: Rights, result: Im
 
 def _promises(crawl: CrawlDir, step: Step) -> list[TableFile]:
     """The promises to hosts of a killed fetch step, whose round the import takes; its workers, if any, are stopped."""
-    Attempt.after_earlier(crawl, step).stop_earlier()
+    fetch = Attempt.after_earlier(crawl, step)
+    fetch.stop_earlier()
     return write_promises(crawl.root, step.round, find_promises(crawl, attempts_prefix(step)))
 
 

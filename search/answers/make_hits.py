@@ -231,7 +231,9 @@ def _section(
     begins = [section.offset for section in sections]
     numbers = Counter(bisect.bisect_right(begins, before + start) for start, _, _ in matches)
     number = numbers.most_common(1)[0][0]
-    return _path(sections, sections[number - 1], text) if number else (TOP, ())
+    if not number:
+        return TOP, ()
+    return _path(sections, sections[number - 1], text)
 
 
 def _path(sections: Sequence[Section], section: Section, text: str) -> tuple[Place, tuple[str, ...]]:

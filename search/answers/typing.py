@@ -40,7 +40,9 @@ def title_rank(text: str, title: str) -> int:
     [0, 0, 1, 2, 1]
     """
     typed, first = _words(_BESIDE.sub("", text)), _words(first_part(title))
-    return 0 if typed == first else 1 if _words(title).startswith(typed) else 2
+    if typed == first:
+        return 0
+    return 1 if _words(title).startswith(typed) else 2
 
 
 def _words(text: str) -> str:

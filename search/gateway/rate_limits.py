@@ -32,7 +32,9 @@ def take(bucket: Bucket, rate: Rate, now: float) -> tuple[Bucket, float]:
     (Bucket(tokens=0.5, at=0.25), 0.25)
     """
     tokens = min(rate.burst, bucket.tokens + (now - bucket.at) * rate.per_second)
-    return (Bucket(tokens, now), (1 - tokens) / rate.per_second) if tokens < 1 else (Bucket(tokens - 1, now), 0.0)
+    if tokens < 1:
+        return Bucket(tokens, now), (1 - tokens) / rate.per_second
+    return Bucket(tokens - 1, now), 0.0
 
 
 def client_of(address: str) -> str:

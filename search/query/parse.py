@@ -318,7 +318,9 @@ def _whole(part: Condition | _Piece) -> Condition:
 
 def _join(kind: type[AllOf] | type[AnyOf], parts: Iterable[Condition | _Piece | None]) -> Condition | _Piece | None:
     given = [part for part in parts if part is not None]
-    return kind(tuple(map(_whole, given))) if len(given) > 1 else given[0] if given else None
+    if len(given) < 2:
+        return given[0] if given else None
+    return kind(tuple(map(_whole, given)))
 
 
 def _requires(condition: Condition, kinds: tuple[type, ...]) -> bool:

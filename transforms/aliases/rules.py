@@ -110,7 +110,9 @@ def undo(rule: Rule, url: str) -> str | None:
         return None
     if rule.kind == Kind.INDEX_PAGE:
         return f"{start}{path}{rule.detail}{tail}" if path.endswith("/") else None
-    return f"{start}{path}/{tail}" if rule.kind == Kind.TRAILING_SLASH and not path.endswith("/") else None
+    if rule.kind == Kind.TRAILING_SLASH:
+        return f"{start}{path}/{tail}" if not path.endswith("/") else None
+    return None
 
 
 class Rules:
@@ -218,7 +220,9 @@ def _differing_parameter(one: str, other: str) -> str | None:
     """The name of the only parameter in which two queries differ."""
     pieces = [query.split("&") if query else [] for query in (one, other)]
     names = {piece.partition("=")[0] for piece in set(pieces[0]) ^ set(pieces[1])}
-    return names.pop() if len(names) == 1 and _without(one, *names) == _without(other, *names) else None
+    if len(names) != 1 or _without(one, *names) != _without(other, *names):
+        return None
+    return names.pop()
 
 
 def _without(query: str, name: str) -> str:

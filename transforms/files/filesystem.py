@@ -32,7 +32,9 @@ def store_of(path: str) -> Store:
     for prefix, store in _MOUNTED.items():
         if path.startswith(prefix) or path == prefix[:-1]:
             return store
-    return _LOCAL if not _SCHEME.match(path) else _OBJECTS if is_object(path) else _BEAM
+    if not _SCHEME.match(path):
+        return _LOCAL
+    return _OBJECTS if is_object(path) else _BEAM
 
 
 @contextlib.contextmanager

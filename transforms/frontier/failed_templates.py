@@ -22,7 +22,9 @@ def trust(due: Due) -> int:
     """
     if due.failures:
         return FAILED
-    return 0 if due.digest is not None or due.referrer is None else 1 if host(due.referrer) == due.host else 2
+    if due.digest is not None or due.referrer is None:
+        return 0
+    return 1 if host(due.referrer) == due.host else 2
 
 
 def failed_last(rows: Sequence[Due]) -> list[Due]:

@@ -159,7 +159,9 @@ def found_again(
     elif is_own == was_own and _doubt(candidate) < _doubt(due):
         way |= {name: candidate[name] for name in ("links_without_news", "referrer")}
     way = {name: value for name, value in way.items() if value != due[name]}
-    return (url | {name: value for name, value in way.items() if name in _OF_BOTH}, due | way) if way else None
+    if not way:
+        return None
+    return url | {name: value for name, value in way.items() if name in _OF_BOTH}, due | way
 
 
 def _found_after_visit(

@@ -105,7 +105,9 @@ def _tries(failures: int, outcome: Outcome, fact: Row, limits: Limits) -> _Tries
 def _reason(outcome: Outcome, fact: Row, tries: _Tries) -> str:
     if fact["denied_meta"]:
         return Outcome.DENIED_META.value
-    return DENIED_SEARCH if fact["denied_search"] else DEAD_HOST if tries.is_host_dead else outcome.value
+    if fact["denied_search"]:
+        return DENIED_SEARCH
+    return DEAD_HOST if tries.is_host_dead else outcome.value
 
 
 def _joined_to(outcome: Outcome, fact: Row) -> bytes | None:

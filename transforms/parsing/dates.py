@@ -43,12 +43,20 @@ _MONTH_FIRST = re.compile(r"(?:[^\W\d]+, +)?([^\W\d]{3,})\.? (\d{1,2})(?:st|nd|r
 # The beginnings of the names of each month: English, German, Dutch, Danish, Swedish, French, Italian, Spanish,
 # Portuguese, Polish, Turkish, Russian, Ukrainian.
 _NAMES = (
-    "jan gen ene sty oca янв січ/feb fév lut şub фев лют fev/mar mär maa mrt мар бер/apr avr abr kwi nis апр кві"
-    "/may mai maj mei mag мая май тра/jun juin giu cze haz июн чер/jul juil lug lip tem июл лип"
-    "/aug aoû ago sie ağu авг сер/sep set wrz eyl сен вер/oct okt ott out paź eki окт жов"
-    "/nov lis kas ноя лис/dec dez déc dic gru ara дек гру"
+    "jan gen ene sty oca янв січ",
+    "feb fév lut şub фев лют fev",
+    "mar mär maa mrt мар бер",
+    "apr avr abr kwi nis апр кві",
+    "may mai maj mei mag мая май тра",
+    "jun juin giu cze haz июн чер",
+    "jul juil lug lip tem июл лип",
+    "aug aoû ago sie ağu авг сер",
+    "sep set wrz eyl сен вер",
+    "oct okt ott out paź eki окт жов",
+    "nov lis kas ноя лис",
+    "dec dez déc dic gru ara дек гру",
 )
-_MONTHS = {start: number for number, starts in enumerate(_NAMES.split("/"), 1) for start in starts.split()}
+_MONTHS = {start: number for number, starts in enumerate(_NAMES, 1) for start in starts.split()}
 
 _MAIN = ("mainEntity", "mainEntityOfPage")
 _DATES = ("datePublished", "dateCreated")

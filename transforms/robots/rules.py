@@ -80,7 +80,9 @@ def verdict_of(status: int | None) -> Verdict:
         return Verdict.UNREACHABLE
     if status in (401, 403):
         return Verdict.DENY_ALL
-    return Verdict.RULES if 200 <= status < 300 else Verdict.ALLOW_ALL if 300 <= status < 500 else Verdict.UNREACHABLE
+    if 200 <= status < 300:
+        return Verdict.RULES
+    return Verdict.ALLOW_ALL if 300 <= status < 500 else Verdict.UNREACHABLE
 
 
 def expires_at(

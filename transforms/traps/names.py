@@ -60,4 +60,6 @@ def _names(members: Iterable[str]) -> tuple[str, ...]:
 
 def _name(template: str) -> str:
     path, is_query, query = template.partition("?")
-    return f"/*?{query.replace('&', '*')}*" if is_query else family(path) if path.startswith("/") else path
+    if is_query:
+        return f"/*?{query.replace('&', '*')}*"
+    return family(path) if path.startswith("/") else path

@@ -196,8 +196,9 @@ def domain(host: str) -> str:
     ('example.co.uk', '127.0.0.1', 'localhost')
     """
     name = host_name(host.lower())
-    is_address = name.startswith("[") or _IPV4.fullmatch(name)
-    return name if is_address else _public_suffixes().privatesuffix(name) or name
+    if name.startswith("[") or _IPV4.fullmatch(name):
+        return name
+    return _public_suffixes().privatesuffix(name) or name
 
 
 def site(host: str) -> str:

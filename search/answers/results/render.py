@@ -93,7 +93,9 @@ _FACETS = {"crawl": "Crawl", "site": "Site", "lang": "Language", "type": "Type",
 
 
 def _label(facet: str, value: str) -> str:
-    return value if facet != "type" else "HTML" if value in _HTML else KINDS.get(value, value)
+    if facet != "type":
+        return value
+    return "HTML" if value in _HTML else KINDS.get(value, value)
 
 
 def bounded(title: str) -> str:
