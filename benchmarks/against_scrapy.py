@@ -6,7 +6,9 @@
 and text alone, as the spiders do; by default it reads PDF too, and one file may cost as much as a hundred pages),
 scrapy, tuned (Scrapy by hand, for the least CPU time), outputs (Scrapy put together for Beamtrawl's outputs,
 scrapy_same_outputs.py), crawlee, wget. One that is not installed is left out. `--save` appends each run to a file, and
-the same command goes on there. After each run of all programs, the medians so far are shown. `--by-step` shows how many
+the same command goes on there. After each run of all programs, the medians so far are shown: `pages` are the URLs that
+a program brought home, `contents` the distinct bodies at these, which are requested once more when it has ended. A site
+may have copies of its pages below other URLs, which Beamtrawl leaves out if they are many. `--by-step` shows how many
 cores each kind of step has kept busy, and in which share of its wall time at most one (below 1.2 in a quarter of a
 second). README.md beside this file has the method and the last results.
 Linux only.
@@ -15,6 +17,8 @@ Linux only.
 import argparse
 import contextlib
 import ctypes
+import functools
+import hashlib
 import importlib.util
 import itertools
 import json
@@ -26,10 +30,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+from pyarrow.dataset import dataset
 
 _SET_CHILD_SUBREAPER = 36  # prctl(2)
 _POLL = 0.02  # seconds between two looks at the progress of a run
@@ -51,7 +59,8 @@ class Cost(NamedTuple):
 class Run(NamedTuple):
     """One crawl: how many pages it brought home, and what that took."""
 
-    pages: int
+    pages: int  # distinct URLs
+    contents: int  # distinct bodies of these
     total: Cost
     parts: dict[str, Cost]  # by the kind of step, for a program that has steps
 
@@ -63,7 +72,8 @@ def crawl_with_spider(script: str, *flags: str) -> "Crawl":
         found = folder / "urls.jsonl"
         command = [sys.executable, str(Path(__file__).with_name(script)), *_limits(arguments), *flags]
         total, parts = measure([*command, "-o", str(found), *arguments.urls], folder / "log", finished_steps=list)
-        return Run(len(set(found.read_text().splitlines())), total, parts)
+        urls = {json.loads(line)["url"] for line in found.read_text().splitlines()}
+        return Run(len(urls), distinct(urls), total, parts)
 
     return crawl
 
@@ -75,7 +85,8 @@ def crawl_with_wget(arguments: argparse.Namespace, folder: Path) -> Run:
     command += ["--span-hosts", f"--domains={','.join(hosts)}", "--no-verbose", "--tries=1", "--compression=auto"]
     command += [f"--directory-prefix={folder}", *arguments.urls]
     total, parts = measure(command, folder / "log", finished_steps=list, codes=(0, 8))  # 8: an error status, as 404
-    return Run(sum(path.suffix == ".html" for path in folder.rglob("*") if path.is_file()), total, parts)
+    pages = [path for path in folder.rglob("*.html") if path.is_file()]
+    return Run(len(pages), len({hashlib.sha256(path.read_bytes()).digest() for path in pages}), total, parts)
 
 
 def crawl_with_beamtrawl(settings: str = "", *flags: str) -> "Crawl":
@@ -91,10 +102,22 @@ def crawl_with_beamtrawl(settings: str = "", *flags: str) -> "Crawl":
         total, parts = measure(
             command, folder / "beamtrawl.log", lambda: [path.stem for path in (place / "manifests").glob("*.json")]
         )
-        counters = [json.loads(path.read_text())["counters"] for path in (place / "manifests").glob("*-update.json")]
-        return Run(sum(counter.get("documents_rows", 0) for counter in counters), total, parts)
+        urls = set(dataset(place / "documents", format="parquet").to_table(["url"])["url"].to_pylist())
+        return Run(len(urls), distinct(urls), total, parts)
 
     return crawl
+
+
+def distinct(urls: Iterable[str]) -> int:
+    """How many distinct bodies these URLs have; each is requested once, whatever programs have found it."""
+    with ThreadPoolExecutor(4) as pool:
+        return len(set(pool.map(_digest, urls)))
+
+
+@functools.cache
+def _digest(url: str) -> bytes:
+    with urlopen(url, timeout=60) as response:
+        return hashlib.sha256(response.read()).digest()
 
 
 def _limits(arguments: argparse.Namespace) -> list[str]:
@@ -120,6 +143,9 @@ PROGRAMS: dict[str, tuple[Crawl, tuple[str, ...]]] = {
 
 OWN = ("beamtrawl", "pages", "one")
 """Those that are compared with the others."""
+
+UNITS = ("pages", "contents")
+"""What is counted of a run."""
 
 
 def installed() -> dict[str, str]:
@@ -207,12 +233,14 @@ def median(runs: list[Run]) -> Run:
         kind: Cost(*map(statistics.median, zip(*(run.parts[kind] for run in runs), strict=True)))
         for kind in runs[0].parts
     }
-    return Run(int(statistics.median(run.pages for run in runs)), totals, parts)
+    pages, contents = (int(statistics.median(getattr(run, unit) for run in runs)) for unit in UNITS)
+    return Run(pages, contents, totals, parts)
 
 
-def row(name: str, pages: int, cost: Cost) -> str:
-    rates = f"{pages / cost.wall:>9.1f} {pages / cost.cpu:>11.1f}"
-    return f"{name:<22} {pages:>6} {cost.wall:>8.1f} {cost.cpu:>8.1f} {rates}"
+def row(name: str, run: Run, cost: Cost) -> str:
+    """What a run brought home, what it or a part of it took, and the rates."""
+    rates = " ".join(f"{getattr(run, unit) / taken:>10.1f}" for unit in UNITS for taken in (cost.wall, cost.cpu))
+    return f"{name:<22} {run.pages:>6} {run.contents:>8} {cost.wall:>8.1f} {cost.cpu:>8.1f} {rates}"
 
 
 def by_step(run: Run) -> str:
@@ -230,21 +258,24 @@ def report(runs: dict[str, list[Run]]) -> str:
     medians = {name: median(of_program) for name, of_program in runs.items()}
     lines = []
     for name, run in medians.items():
-        lines.append(row(f"{name}, median", run.pages, run.total))
-        lines += [row(f"  {kind}", run.pages, cost) for kind, cost in run.parts.items()]
+        lines.append(row(f"{name}, median", run, run.total))
+        lines += [row(f"  {kind}", run, cost) for kind, cost in run.parts.items()]
     own = {name: medians.pop(name) for name in OWN if name in medians}
     for (name, ours), (other, run) in itertools.product(own.items(), medians.items()):
-        for unit, figure in (("CPU second", "cpu"), ("second", "wall")):
-            ratio = (ours.pages / getattr(ours.total, figure)) / (run.pages / getattr(run.total, figure))
-            lines.append(f"{name} : {other}, pages per {unit}: {ratio:.2f}")
+        for unit, (time_unit, figure) in itertools.product(UNITS, (("CPU second", "cpu"), ("second", "wall"))):
+            rates = [getattr(one, unit) / getattr(one.total, figure) for one in (ours, run)]
+            lines.append(f"{name} : {other}, {unit} per {time_unit}: {rates[0] / rates[1]:.2f}")
     return "\n".join(lines)
 
 
 def figures(runs: dict[str, list[Run]]) -> dict[str, float]:
-    """Pages per second and per CPU second of each program, for benchmarks/run.py."""
+    """Pages and contents per second and per CPU second of each program, for benchmarks/run.py."""
     medians = {name: median(of_program) for name, of_program in runs.items()}
-    rates = {f"{name}_pages_per_cpu_s": run.pages / run.total.cpu for name, run in medians.items()}
-    return rates | {f"{name}_pages_per_s": run.pages / run.total.wall for name, run in medians.items()}
+    every = itertools.product(medians.items(), UNITS, (("cpu_s", "cpu"), ("s", "wall")))
+    return {
+        f"{name}_{unit}_per_{seconds}": getattr(run, unit) / getattr(run.total, figure)
+        for (name, run), unit, (seconds, figure) in every
+    }
 
 
 def saved(path: Path | None, arguments: argparse.Namespace) -> dict[str, list[Run]]:
@@ -254,7 +285,8 @@ def saved(path: Path | None, arguments: argparse.Namespace) -> dict[str, list[Ru
         row = json.loads(line)
         if row["crawl"] == [*_limits(arguments), *arguments.urls]:
             parts = {kind: Cost(*cost) for kind, cost in row["parts"].items()}
-            runs.setdefault(row["program"], []).append(Run(row["pages"], Cost(*row["total"]), parts))
+            run = Run(row["pages"], row["contents"], Cost(*row["total"]), parts)
+            runs.setdefault(row["program"], []).append(run)
     return runs
 
 
@@ -286,7 +318,8 @@ def main() -> None:
     names = [name for name, lacking in missing.items() if not lacking]
     for name in sorted(set(missing) - set(names)):
         print(f"{name} is left out; install {' '.join(missing[name])}")
-    print(f"{'':<22} {'pages':>6} {'wall s':>8} {'CPU s':>8} {'pages/s':>9} {'pages/CPU s':>11}")
+    rates = ("pages/s", "/CPU s", "contents/s", "/CPU s")
+    print(f"{'':<22} {'pages':>6} {'contents':>8} {'wall s':>8} {'CPU s':>8} {' '.join(f'{of:>10}' for of in rates)}")
     runs = saved(arguments.save, arguments)
     for number in range(1, arguments.runs + 1):
         for name in names:
@@ -297,7 +330,7 @@ def main() -> None:
             runs[name].append(run)
             if arguments.save:
                 save(arguments.save, arguments, name, run)
-            print(row(f"{name}, run {number}", run.pages, run.total), flush=True)
+            print(row(f"{name}, run {number}", run, run.total), flush=True)
         print(report(runs), flush=True)
     if arguments.by_step:
         for name in (name for name in names if name in OWN):
