@@ -44,7 +44,7 @@ class Trap(TypedDict):
 def closed_traps(crawl: CrawlDir, manifests: Sequence[Manifest], allow: Sequence[str]) -> list[Trap]:
     """Return the traps, throttled or trapped, merged if they differ in folders alone; the costliest of a host first.
 
-    Those whose URLs the patterns `allow` exempt are not limited any more, and left out.
+    Left out are those whose URLs the patterns `allow` exempt, and those throttled of which no URL waits any more.
     """
     columns = ["host", "template", "kind", "round", "state", "since"]
     columns += ["pages", "fresh", "failed", "redirected", "samples"]
@@ -65,6 +65,7 @@ def closed_traps(crawl: CrawlDir, manifests: Sequence[Manifest], allow: Sequence
             of_trap.setdefault((row["host"], names[row["host"]][row["template"]]), []).append(row)
     traps = [_join(rows, key[1], waiting[key], held[key]) for key, rows in of_trap.items()]
     is_allowed = compile_allow_list(allow)
+    traps = [trap for trap in traps if trap["state"] == State.TRAPPED or trap["waiting"] or trap["held"]]
     traps = [trap for trap in traps if not all(is_allowed(f"http://{pattern}") for pattern in trap["patterns"])]
     return sorted(traps, key=lambda row: (row["host"], -row["pages"], row["template"], row["kind"]))
 

@@ -15,6 +15,7 @@ from .selection import Due, order
 
 _FIRST = 24  # URLs of a new template that a round visits at most, of what all new ones have earned
 _SMALL = 48  # URLs of a host up to which a round is filled, so that a long queue is settled in few rounds
+_TRIED = 8  # URLs that were earned for each one by which a larger round is filled
 
 _Names = tuple[Name, ...]
 _Turn = tuple[Due, "_Group", float]  # a URL, and what it promises if those of its group before it are useless
@@ -44,9 +45,9 @@ class Budgets:
         """The URLs of a queue that may be visited: those that its host has credit for, and the others in order.
 
         What results have earned is for URLs like them that promise more than `promise.CLOSED`; the rest has the credit.
-        A small round is filled with what would not be held if all of the round were useless. URLs that are alike take
-        turns. Which of those are visited that promise little, or that only other sites link, is drawn, so that no site
-        can foresee it.
+        Rounds are filled with what would not be held if all of the round were useless. URLs that are alike take turns.
+        Which of those are visited that promise little, or that only other sites link, is drawn, so that no site can
+        foresee it.
         """
         everything = list(queue)
         limited = [due for due in everything if not is_exempt(due.depth, due.kind, due.digest)]
@@ -68,9 +69,9 @@ class Budgets:
                 earned.append(due)
             else:
                 rest.append((due, group.side, share))
+        room = max(_SMALL - len(earned), len(earned) // _TRIED)
         for due, side, share in rest:
-            is_small = len(earned) + len(sampled) < _SMALL
-            if self._credit[side] > 0 or (is_small and share > promise.HELD):
+            if self._credit[side] > 0 or (len(sampled) < room and share > promise.HELD):
                 self._credit[side] -= 1
                 sampled.append(due)
         return [*sampled, *sorted(earned, key=order)]
