@@ -10,7 +10,7 @@ from ..traps import promise
 from ..traps.allow_list import AllowList
 from ..traps.discovery import Known, shape_of, side_of
 from ..traps.judge import credit, is_exempt, queues_of
-from ..traps.template_rows import SIDES, SOURCE, Kind, Name, template_part
+from ..traps.template_rows import SIDES, Kind, Name, template_part
 from .selection import Due, order
 
 _FIRST = 24  # URLs of a new template that a round visits at most, of what all new ones have earned
@@ -26,7 +26,7 @@ class _Group(NamedTuple):
 
     side: Kind  # whose credit does
     earned: Sequence[Name]  # the rows whose results do
-    new: Name | None  # the row that limits what they take of what others have earned
+    new: Name | None  # that of a new template, which takes little of what others have earned
 
 
 class Budgets:
@@ -113,14 +113,11 @@ class Budgets:
         is_good = self._known.has_proved(own) if own in rows else True
         is_open = share > promise.CLOSED and is_good and all(rows[name]["recent_fresh"] for name in tried[-1:])
         earned = {name: rows[name]["budget"] for name in reversed(tried)} if is_open else {}
-        # A new template, and a new place that links one of which not all was good, take little of what others earned.
-        place = names[-2] if SOURCE in names[-1][0] else own
-        new = own if own not in rows else place if place not in rows and self._known.results(own)[1] else None
-        for name in (*earned, own, place):
+        for name in (*earned, own):
             self._left.setdefault(name, earned.get(name, _FIRST))
         if side is Kind.FOREIGN or not is_open:
             urls = sorted(urls, key=lambda due: (side is Kind.FOREIGN and due.depth, self._draw(due.url_key)))
-        group = _Group(side, [*earned], new)
+        group = _Group(side, [*earned], None if own in rows else own)
         return ((due, group, promise.hope(share, results, chosen, bonus=0)) for chosen, due in enumerate(urls))
 
     def _draw(self, name: bytes) -> bytes:
