@@ -32,7 +32,7 @@ def page_words(title: str, text: str, url: str, links: Sequence[str]) -> PageWor
     """
     near, below = _around(url, links)
     own = _parts(near)
-    titled, told = set(_WORD.findall(title.lower())), set(_WORD.findall(text.lower()))
+    titled, told = (set(_WORD.findall(" ".join({*of.lower().split()}))) for of in (title, text))  # each word once
     named = own if near == below else _parts(below)
     of_urls, some = own | named, [word for word in titled | told if not word.isalnum()]
     joined = {word: _PART.findall(word) for word in some if (part := _PART.search(word)) is None or part[0] in of_urls}
