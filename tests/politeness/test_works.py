@@ -24,7 +24,7 @@ FORBIDS = b"User-agent: *\nDisallow: /private/"
     ],
 )
 def test_what_robots_txt_is_known_to_forbid_takes_no_place_of_pages(origin, verdict, expires, is_known):
-    """200 forbidden URLs and as many others, of new templates that one page links: a round samples 24, or 22 of each of two."""
+    """200 forbidden URLs and as many others, of new templates that one page links: 24, or 22 of each, are sampled."""
     urls = [f"http://a.test/{part}/{n}" for part in ("private/item", "item") for n in range(200)]
     rows = [due(url, 3)._replace(referrer="http://a.test/") for url in urls]
     robots = {"origin": origin, "round": 1, "verdict": verdict, "body": FORBIDS}
