@@ -59,6 +59,14 @@ def test_links_of_places_that_were_not_tried_come_first_and_take_turns() -> None
     assert chosen([*rows, *waiting("d", 60)], good, WASTED).total() == 90 + 90 // 8, "an eighth fills the round"
 
 
+def test_a_place_that_promises_little_takes_nothing_from_what_its_template_has_earned() -> None:
+    good = CLOSED | {"recent_pages": 24.0, "recent_fresh": 24.0, "budget": 90}
+    bad = TRIED | {"recent_pages": 24.0}
+    rows = [*waiting("a", 60), *waiting("b", 60), *waiting("c", 60)]
+    for some in (rows, rows[::-1]):
+        assert chosen(some, good, bad, WASTED).total() == 90 + 90 // 8
+
+
 def test_what_a_page_has_shown_is_for_its_own_links() -> None:
     rows = [*waiting("a", 20), *waiting("b", 20)]
     good = TRIED | {"recent_fresh": 2.0, "budget": 10}

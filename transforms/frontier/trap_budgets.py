@@ -113,8 +113,8 @@ class Budgets:
         is_good = self._known.has_proved(own) if own in rows else True
         is_open = share > promise.CLOSED and is_good and all(rows[name]["recent_fresh"] for name in tried[-1:])
         earned = {name: rows[name]["budget"] for name in reversed(tried)} if is_open else {}
-        for name in (*earned, own):
-            self._left.setdefault(name, earned.get(name, _FIRST))
+        for name, count in (earned if own in rows else {**earned, own: _FIRST}).items():
+            self._left.setdefault(name, count)
         if side is Kind.FOREIGN or not is_open:
             urls = sorted(urls, key=lambda due: (side is Kind.FOREIGN and due.depth, self._draw(due.url_key)))
         group = _Group(side, [*earned], None if own in rows else own)

@@ -29,7 +29,7 @@ class Pdf:
         found = self._guarded.read(source.body, MAX_BYTES)
         metadata = found["metadata"]
         headings = found["headings"]
-        first = next(iter(found["text"].split("\n")), "").strip() if headings else ""
+        first = found["text"].partition("\n")[0].strip() if headings else ""
         titles = [metadata.get("Title", "").strip("\0 "), *_CALLED.findall(first), *headings]
         facts = {name: metadata.get(key, "") for key, name in _FACTS.items()}
         facts |= {name: str(found[name]) for name in ("pages", "pages_read")}

@@ -100,9 +100,8 @@ def _iso(text: str) -> datetime | None:
     month, day, hour, minute, second = (int(part or 0) for part in [*rest, *(None,) * (5 - len(rest))])
     second = min(second, 59)  # leap seconds
     microsecond = int(fraction[:6].ljust(6, "0"))
-    return datetime(int(year), month or 1, day or 1, 0, minute, second, microsecond, _zone(zone)) + timedelta(
-        hours=hour
-    )
+    day_at = datetime(int(year), month or 1, day or 1, 0, minute, second, microsecond, _zone(zone))
+    return day_at + timedelta(hours=hour)  # 24:00 is the next day
 
 
 def _with_offset(text: str) -> str:
