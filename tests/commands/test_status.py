@@ -169,9 +169,9 @@ def test_without_a_crawl_there_is_no_status(tmp_path):
         summarize(CrawlDir(str(tmp_path)), NOW)
 
 
-def trapped(crawl, round_, template):
+def trapped(crawl, round_, template, state="trapped"):
     writer = TableWriter(crawl.root, "traps", round_)
-    row = {"host": "a.test", "template": template, "kind": "own", "round": round_, "state": "trapped", "since": round_}
+    row = {"host": "a.test", "template": template, "kind": "own", "round": round_, "state": state, "since": round_}
     writer.write_rows([row | {"pages": 90, "fresh": 0, "failed": 0, "redirected": 0, "samples": []}])
     return writer.close()
 
@@ -186,6 +186,16 @@ def test_a_trap_that_was_released_is_no_alarm(tmp_path, released, alarms):
     assert pattern.startswith("a.test/calendar")
     if released:
         crawl.write_text("released.txt", released)
+    assert len(summarize(crawl, NOW).alarms) == alarms
+
+
+@pytest.mark.parametrize(("waiting", "held", "alarms"), [(0, 0, 0), (1, 0, 1), (0, 1, 1)])
+def test_a_throttled_template_is_an_alarm_while_some_of_its_urls_wait(tmp_path, waiting, held, alarms):
+    crawl = CrawlDir(str(tmp_path))
+    writer = TableWriter(crawl.root, "trap_queues", 1)
+    row = {"host": "a.test", "template": "/*.pdf", "kind": "own", "round": 1, "waiting": waiting, "held": held}
+    writer.write_rows([row])
+    commit(crawl, "update", 1, [trapped(crawl, 1, "/*.pdf", "throttled"), writer.close()])
     assert len(summarize(crawl, NOW).alarms) == alarms
 
 
