@@ -56,7 +56,7 @@ def credit(useful: float, useless: float) -> int:
     """How many URLs that have earned nothing the next round may visit on a host.
 
     It grows with the logarithm of what is useful, less what was useless, and is never less than a third of that, or
-    than `LEAST`: while a host has other pages, a trap costs so much each round.
+    than `LEAST`: while a host has other pages, a trap that would be held costs so much each round.
     """
     allowed = _FIRST + _MORE * math.log2(1 + useful)
     return int(max(LEAST, (allowed - _FIRST) / 3, allowed - useless))
